@@ -1,0 +1,1 @@
+"""The SQLite reference implementation: one store kit, one package per protocol."""
