@@ -147,11 +147,7 @@ class Remote:
 
     def held(self, proc: str | None = None) -> list[Conn]:
         """The connections that wait for a release, of one process or of all."""
-        return [
-            c
-            for c in self.connections
-            if c.outcome is None and not c.gone and (proc is None or c.proc == proc)
-        ]
+        return [c for c in self.connections if c.outcome is None and not c.gone and (proc is None or c.proc == proc)]
 
     def _answer(self, conn: Conn, behaviour: Behaviour) -> None:
         parsed = conn.parsed or Parsed(None, None)

@@ -134,9 +134,7 @@ class Dispatcher:
         """The one request of the attempt."""
         payload = {"marker": call.input.get("marker"), "input": call.input}
         try:
-            answer = self._ports.remote.post(
-                "invoke.send", f"/effect/{call.operation}", payload, call.deadline_mono_ms
-            )
+            answer = self._ports.remote.post("invoke.send", f"/effect/{call.operation}", payload, call.deadline_mono_ms)
         except RemoteUnknown as lost:
             return Evidence("ambiguous", cause="timeout" if str(lost) == "timeout" else None)
         return weigh(answer)

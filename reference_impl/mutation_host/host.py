@@ -39,8 +39,8 @@ class MutationHost:
         self._ports = ports
         self._store = store
         limits = {**spec.limits, **setup.limits}
-        self._deadline_ms = limits["service_deadline_ms"]
-        ledger = self.ledger_class(store, spec.lifecycles, limits["known_result_retention_ms"])
+        self._deadline_ms = limits["service_deadline_s"] * 1000
+        ledger = self.ledger_class(store, spec.lifecycles, limits["replay_retention_s"] * 1000)
         self.ledger = ledger
         self.dispatcher = self.dispatcher_class(ledger, ports, spec.tables["mutation_outcome"], setup.run)
         self.observer = self.observer_class(ledger, ports, spec.tables["replay_boundary"])

@@ -19,9 +19,7 @@ class Ledger:
 
     def __init__(self, store: Store, lifecycles: Mapping[str, Lifecycle], retention_ms: int) -> None:
         self.store = store
-        self._moves = {
-            (lc.id, t.trigger): (t.source, t.dest) for lc in lifecycles.values() for t in lc.transitions
-        }
+        self._moves = {(lc.id, t.trigger): (t.source, t.dest) for lc in lifecycles.values() for t in lc.transitions}
         self._unsettled = tuple(s for s in ("Prepared", "Dispatching"))
         self._retention_ms = retention_ms
 
