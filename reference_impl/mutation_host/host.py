@@ -64,7 +64,7 @@ class MutationHost:
 
     def snapshot(self) -> Mapping[str, Any]:
         """All durable rows in their canonical columns."""
-        return {"source": "store", "kinds": {kind: self._store.rows(sql) for kind, sql in _ROWS.items()}}
+        return {"source": "store", "kinds": self._store.rows(_ROWS)}
 
     def invoke(self, context: Mapping[str, Any], request: Mapping[str, Any]) -> Answer:
         """One invocation: admission, then the key, then a new attempt or an observation."""
