@@ -62,7 +62,7 @@ class Execution:
         self._program = program
         self._carrier = carrier
         self._recorder = Recorder()
-        self._remote = Remote(self._recorder, contract, self._on_request)
+        self._remote = Remote(self._recorder, contract, self._on_connect, self._on_request)
         self._record = record
         self._session: Session | None = None
         self._processes: dict[str, Process] = {}
@@ -374,6 +374,11 @@ class Execution:
                 self._note("suite", "missed", fault.proc, point=fault.point, action=fault.action)
 
     # -- evidence ----------------------------------------------------------------------------------------------
+
+    def _on_connect(self, proc: str) -> None:
+        process = self._processes.get(proc)
+        while process is not None and process.link.pending():
+            self._step(process)
 
     def _on_request(self, conn: Conn) -> None:
         self._snapshot("request", conn.proc)

@@ -1,4 +1,7 @@
-"""Key reservations: atomic creation, one dispatch per key, retirement by generation (REPLAY-007, REPLAY-012, RET-018)."""
+"""Key reservations: atomic creation, one dispatch per key, retirement by generation.
+
+REPLAY-007, REPLAY-012, RET-018.
+"""
 
 from __future__ import annotations
 
