@@ -9,9 +9,9 @@ from typing import Any
 
 from conformance.carriers.base import Carrier, DriverProblem
 from conformance.carriers.inprocess import InProcessCarrier
+from conformance.families.mutation_host.contract import EffectContract
 from conformance.history import Recorder
 from conformance.remote.remote import Remote
-from conformance.families.mutation_host.contract import EffectContract
 
 
 class UnknownDriver(Exception):

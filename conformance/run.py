@@ -179,7 +179,7 @@ class _Run:
 
     def _save(self, requirement: str, number: int, failure: Failure, schedules: int) -> None:
         name = f"{requirement}-{number}.json"
-        trace = failure.trace(self._spec.digest, self._identity.name, self._options.seed)
+        trace = failure.trace(self._spec.digest, self._options.driver, self._options.seed)
         write_trace(self._options.out / name, trace)
         self._writer.write(
             "failure",

@@ -28,7 +28,7 @@ _carrier: Carrier | None = None
 
 def outcomes(job: Job, jobs: int) -> Iterator[Outcome]:
     """The outcome of every program, in order, from ``jobs`` processes (1: in this one)."""
-    global _job, _carrier  # noqa: PLW0603 - inherited by the forked workers
+    global _job, _carrier
     _job, _carrier = job, None
     if jobs <= 1 or len(job.programs) < 4 * jobs:
         carrier = job.make_carrier()
