@@ -54,8 +54,8 @@ def load(root: Path | None = None) -> Spec:
 
 
 def _load(root: Path) -> Spec:
-    documents = compiled.read(root)
-    if documents is None:
+    content = compiled.read(root)
+    if content is None:
         # Imported late: it needs yaml and jsonschema, which a compiled specification does not.
         from statemachines.sources import Sources  # noqa: PLC0415
 
@@ -63,13 +63,17 @@ def _load(root: Path) -> Spec:
         sources = Sources.read(root)
         if sources.findings:
             raise SpecError(sources.findings)
-        documents = sources.documents
-        compiled.cache(root, documents, made_from)
-    return from_documents(documents)
+        spec = from_documents(sources.documents)
+        compiled.cache(root, compiled.Compiled(sources.documents, spec.digest), made_from)
+        return spec
+    return from_documents(content.documents, content.digest)
 
 
-def from_documents(documents: Mapping[str, object]) -> Spec:
-    """Build a specification from the plain, valid data of its files, keyed by relative path."""
+def from_documents(documents: Mapping[str, object], digest: str | None = None) -> Spec:
+    """Build a specification from the plain, valid data of its files, keyed by relative path.
+
+    `digest` spares computing it where it is known already.
+    """
     entries = [entry for file in sorted(documents) for entry in layout.entries(file, documents[file])]
     found = assemble.build(entries)
     limits = found["table"].get("limits")
@@ -81,7 +85,7 @@ def from_documents(documents: Mapping[str, object]) -> Spec:
         interpretations=MappingProxyType(found["interpretation"]),
         profiles=MappingProxyType(found["profile"]),
         limits=MappingProxyType({row.id: row.then["value"] for row in limits.rows} if limits else {}),
-        digest=_digest(entries),
+        digest=digest or _digest(entries),
     )
 
 
