@@ -13,15 +13,13 @@ import pytest
 
 from statemachines import compiled, layout
 from statemachines.sources import Sources
-from statemachines.spec import SpecError, _load, from_documents
+from statemachines.spec import SpecError, _load, compile_to, from_documents
 
 Write = Callable[..., Path]
 
 
 def compile_here(root: Path) -> None:
-    sources = Sources.read(root)
-    content = compiled.Compiled(sources.documents, from_documents(sources.documents).digest)
-    compiled.write(root / compiled.NAME, content, compiled.stamp(root))
+    compile_to(root / compiled.NAME, root)
 
 
 def test_it_gives_the_same_specification(write: Write) -> None:

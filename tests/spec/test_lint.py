@@ -55,7 +55,8 @@ CASES = [
      "post.wait does not begin with mail."),
     ("procedure-unknown-step", OFFICE, "no: {then: null}", "no: {then: mail.wait}", "no step mail.wait"),
     ("procedure-unreachable-step", OFFICE, "      - name: mail.post",
-     "      - {name: mail.sleep, kind: local, meaning: z, outcomes: {done: {then: null}}}\n      - name: mail.post",
+     "      - {name: mail.sleep, kind: local, meaning: z, outcomes: {done: {then: null}}}\n"
+     "      - name: mail.post",
      "nothing leads to mail.sleep"),
     ("procedure-lost-ack", OFFICE, "outcomes: {committed: {then: null}, lost_ack: {then: null}}",
      "outcomes: {committed: {then: null}}", "mail.note has no reaction"),

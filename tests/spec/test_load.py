@@ -185,3 +185,7 @@ def test_yaml_sources_and_the_loaded_values_agree(spec: Spec) -> None:
 def test_a_copy_of_the_specification_is_equal(tmp_path: Path, spec: Spec) -> None:
     shutil.copytree(layout.default_root(), tmp_path / "copy")
     assert load(tmp_path / "copy") == spec
+
+
+def test_a_profile_knows_its_prefixes(spec: Spec) -> None:
+    assert set(spec.profiles["settle-lanes"].prefixes) == {"SETTLE", "GEN", "ORDER", "SCOPE"}
