@@ -1,0 +1,136 @@
+"""The in-process carrier: each driver process is an engine of its own, a crash cuts its ports.
+
+The messages are those of the subprocess carrier; the carrier differential proves that the simulation is faithful.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from conformance.carriers.base import Link, Message, Session
+from conformance.kit.engine import Engine, Implementation
+from conformance.kit.remote import Exchange, RemoteAnswer, RemoteUnknown
+from conformance.remote.remote import Conn, Drop, Remote, Reply
+
+
+def store_root() -> Path:
+    """Where state directories are made: memory-backed where the machine has it, else the temporary directory."""
+    shm = Path("/dev/shm")
+    return shm if shm.is_dir() else Path(tempfile.gettempdir())
+
+
+class DirectExchange:
+    """One request that went to the remote by a call."""
+
+    def __init__(self, remote: Remote, conn: Conn) -> None:
+        self._remote = remote
+        self._conn = conn
+
+    def poll(self) -> RemoteAnswer | RemoteUnknown | None:
+        """What a client at the other end of a socket would know by now."""
+        outcome = self._conn.outcome
+        if outcome is None:
+            return None
+        if isinstance(outcome, Drop):
+            return RemoteUnknown("reset" if outcome.reset else "closed")
+        assert isinstance(outcome, Reply)
+        if not outcome.complete:
+            return RemoteUnknown("partial")
+        return RemoteAnswer(outcome.status, outcome.body)
+
+    def abandon(self) -> None:
+        """Close the connection from the client's side."""
+        self._remote.lost(self._conn)
+
+
+class DirectTransport:
+    """The simulated wire of one process."""
+
+    def __init__(self, remote: Remote, proc: str) -> None:
+        self._remote = remote
+        self._proc = proc
+        self.wake: Callable[[], None] | None = None
+
+    def post(self, base_url: str, path: str, body: bytes) -> Exchange:
+        """Connect and hand the bytes over."""
+        del base_url
+        conn = self._remote.connect(self._proc)
+        conn.wake = self.wake
+        if conn.outcome is None:
+            self._remote.receive(conn, "POST", path, body)
+        return DirectExchange(self._remote, conn)
+
+
+class InProcessLink:
+    """A simulated driver process."""
+
+    def __init__(self, engine: Engine, remote: Remote, proc: str) -> None:
+        self._engine = engine
+        self._remote = remote
+        self._proc = proc
+
+    def send(self, message: Message) -> None:
+        """Deliver and run until the process is done or blocked."""
+        self._engine.deliver(message)
+
+    def recv(self) -> Message | None:
+        """The next thing it said, or None: it will say nothing more by itself."""
+        outbox = self._engine.outbox
+        return outbox.popleft() if outbox else None
+
+    def pending(self) -> bool:
+        """Whether it has said anything that was not taken yet."""
+        return bool(self._engine.outbox)
+
+    def kill(self) -> None:
+        """Cut the ports, close the connections, break what it holds open at the remote."""
+        self._engine.crash()
+        for conn in self._remote.held(self._proc):
+            self._remote.lost(conn)
+
+
+class InProcessSession:
+    """The simulated processes of one schedule; killed engines are kept, suspended, until it closes."""
+
+    def __init__(self, make: Callable[[], Implementation], remote: Remote) -> None:
+        self._make = make
+        self._remote = remote
+        self._engines: list[Engine] = []
+        self.state_dir = Path(tempfile.mkdtemp(prefix="onceproof-", dir=store_root()))
+
+    def start(self, proc: str) -> Link:
+        """A new engine with its own connection and its own way to the remote."""
+        transport = DirectTransport(self._remote, proc)
+        engine = Engine(self._make(), transport)
+        transport.wake = engine.poke
+        self._engines.append(engine)
+        return InProcessLink(engine, self._remote, proc)
+
+    def base_url(self, proc: str) -> str:
+        """A name only: nothing is resolved in process."""
+        return f"inprocess://{proc}"
+
+    def close(self) -> None:
+        """Crash what still runs, then drop it all."""
+        for engine in self._engines:
+            engine.crash()
+        self._engines.clear()
+        shutil.rmtree(self.state_dir, ignore_errors=True)
+
+
+class InProcessCarrier:
+    """Runs an implementation written in Python without leaving the suite's process."""
+
+    def __init__(self, name: str, make: Callable[[], Implementation]) -> None:
+        self.name = name
+        self._make = make
+
+    def open(self, remote: Remote) -> Session:
+        """One schedule on a fresh directory."""
+        return InProcessSession(self._make, remote)
+
+    def shutdown(self) -> None:
+        """Nothing outlives a schedule."""

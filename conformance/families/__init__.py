@@ -1,0 +1,6 @@
+"""Families: what the machine needs to know of one protocol, and nothing of which is outside these folders."""
+
+from conformance.families.base import Family
+from conformance.families.mutation_host import MUTATION_HOST
+
+FAMILIES: dict[str, Family] = {family.id: family for family in (MUTATION_HOST,)}

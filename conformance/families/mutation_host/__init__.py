@@ -1,0 +1,16 @@
+"""The mutation host in the machine."""
+
+from conformance.checkers.mutation import CHECKERS, Index
+from conformance.families.base import Family
+from conformance.families.mutation_host.contract import EffectContract
+from conformance.families.mutation_host.scenarios import SCENARIOS, TAIL
+
+MUTATION_HOST = Family(
+    id="mutation-host",
+    scenarios=SCENARIOS,
+    tail=TAIL,
+    contract=EffectContract(),
+    checkers=CHECKERS,
+    index=Index,
+    walk={},
+)

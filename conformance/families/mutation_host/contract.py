@@ -1,0 +1,40 @@
+"""The effect contract of the mutation host: ``POST /effect/<operation>`` with a marker and an input (DESIGN 5)."""
+
+from __future__ import annotations
+
+import json
+
+from conformance.remote.remote import Parsed, Reply
+
+_PREFIX = "/effect/"
+
+
+class EffectContract:
+    """Definite success is 200 ``{"effect":"done"}``, a definite refusal 422 ``{"effect":"none"}``; nothing else is."""
+
+    def parse(self, method: str, path: str, body: bytes) -> Parsed:
+        """Attribute a request by the marker in its body."""
+        if method != "POST" or not path.startswith(_PREFIX):
+            return Parsed(None, None, f"{method} {path} is no POST {_PREFIX}<operation>")
+        operation = path[len(_PREFIX) :]
+        try:
+            payload = json.loads(body)
+        except ValueError:
+            return Parsed(None, operation, "the body is not JSON")
+        marker = payload.get("marker") if isinstance(payload, dict) else None
+        if not isinstance(marker, str):
+            return Parsed(None, operation, "the body has no marker")
+        return Parsed(marker, operation)
+
+    def success(self, parsed: Parsed, number: int) -> Reply:
+        """The effect happened; ``id`` tells one effect from another."""
+        return _json(200, {"effect": "done", "id": f"t{number}", "marker": parsed.marker})
+
+    def refusal(self, parsed: Parsed, code: str) -> Reply:
+        """The effect certainly did not happen."""
+        return _json(422, {"effect": "none", "code": code, "marker": parsed.marker})
+
+
+def _json(status: int, value: dict[str, object]) -> Reply:
+    body = json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+    return Reply(status, body, len(body))

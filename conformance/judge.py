@@ -1,0 +1,41 @@
+"""Judging: the checkers of a family over one history, each shown only the classes of evidence that it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from conformance.checkers.base import Checker, Met, Violation
+from conformance.families.base import Family
+from conformance.history import EVIDENCE, History
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one history says of one requirement: cells met with their counts, and violations."""
+
+    requirement: str
+    met: Mapping[str, int]
+    violations: tuple[Violation, ...]
+
+
+def judge(family: Family, history: History) -> list[Verdict]:
+    """Judge one history by every checker of its family; only verdicts that say something are returned.
+
+    One index is built from all evidence; ``note`` events are removed before anything looks (DESIGN 2.1).
+    """
+    evidence = replace(history, events=tuple(e for e in history.events if e.cls in EVIDENCE))
+    index = family.index(evidence)
+    verdicts = (_apply(checker, index) for checker in family.checkers)
+    return [v for v in verdicts if v.met or v.violations]
+
+
+def _apply(checker: Checker, index: object) -> Verdict:
+    met: dict[str, int] = {}
+    violations: list[Violation] = []
+    for finding in checker.judge(index):
+        if isinstance(finding, Met):
+            met[finding.cell] = met.get(finding.cell, 0) + 1
+        else:
+            violations.append(finding)
+    return Verdict(checker.requirement, met, tuple(violations))

@@ -1,0 +1,85 @@
+"""The remote port: one POST, and an honest distinction between an answer and the lack of one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from conformance.kit.clock import ClockPort
+from conformance.kit.seam import Seam
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteAnswer:
+    """A complete HTTP answer: status and body bytes. Whether it is definite is the caller's judgement."""
+
+    status: int
+    body: bytes
+
+    def json(self) -> Any:
+        """The decoded body, or None when it is not JSON."""
+        try:
+            return json.loads(self.body)
+        except ValueError:
+            return None
+
+
+class RemoteUnknown(Exception):
+    """No complete answer came (refused, reset, cut short, timed out): the effect is unknown to the caller."""
+
+
+class Exchange(Protocol):
+    """One request under way on some transport."""
+
+    def poll(self) -> RemoteAnswer | RemoteUnknown | None:
+        """The outcome, or None while there is none."""
+        ...
+
+    def abandon(self) -> None:
+        """Give up: close the connection."""
+        ...
+
+
+class Transport(Protocol):
+    """How requests leave the process: sockets in a real process, a direct call in the simulated one."""
+
+    def post(self, base_url: str, path: str, body: bytes) -> Exchange:
+        """Start one POST and return at once."""
+        ...
+
+
+class RemotePort:
+    """The one way out. It sends exactly what it is asked to, once, and never retries."""
+
+    def __init__(self, seam: Seam, clock: ClockPort, transport: Transport, base_url: str, suspend: Any) -> None:
+        self._seam = seam
+        self._clock = clock
+        self._transport = transport
+        self._base_url = base_url
+        self._suspend = suspend
+        self.pending: Exchange | None = None
+
+    def post(self, step: str, path: str, payload: Mapping[str, Any], deadline_mono_ms: int | None) -> RemoteAnswer:
+        """POST ``payload`` as JSON to ``path`` under the remote's base URL and wait for the answer.
+
+        Raises :class:`RemoteUnknown` when no complete answer came before ``deadline_mono_ms`` (elapsed ms).
+        """
+        self._seam.reach(step, "remote")
+        body = json.dumps(payload, sort_keys=True, separators=(",", ":")).encode()
+        exchange = self._transport.post(self._base_url, path, body)
+        outcome = exchange.poll()
+        while outcome is None:
+            if deadline_mono_ms is not None and self._clock.peek().mono_ms >= deadline_mono_ms:
+                exchange.abandon()
+                outcome = RemoteUnknown("timeout")
+                break
+            self.pending = exchange
+            self._suspend()
+            self.pending = None
+            outcome = exchange.poll()
+        self._seam.reach(step, "answered")
+        if isinstance(outcome, RemoteUnknown):
+            raise outcome
+        return outcome

@@ -1,0 +1,194 @@
+"""The remote's mind, shared by the loopback server and the in-process transport, so that both behave alike."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from conformance.history import Recorder
+from conformance.remote.script import Behaviour
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An HTTP answer; fewer body bytes than ``declared`` make it a cut one."""
+
+    status: int
+    body: bytes
+    declared: int
+
+    @property
+    def complete(self) -> bool:
+        """Whether all declared bytes are there."""
+        return len(self.body) >= self.declared
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """The connection ends without an answer: ``reset`` (RST) or an orderly close."""
+
+    reset: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A request as the effect contract of a family understands it. ``marker`` is None when it names none."""
+
+    marker: str | None
+    operation: str | None
+    problem: str | None = None
+
+
+class Contract(Protocol):
+    """How one family's requests name their effect, and what its definite answers look like."""
+
+    def parse(self, method: str, path: str, body: bytes) -> Parsed:
+        """Attribute one request; never raises."""
+        ...
+
+    def success(self, parsed: Parsed, number: int) -> Reply:
+        """The definite success for the ``number``-th request of the schedule (from 1)."""
+        ...
+
+    def refusal(self, parsed: Parsed, code: str) -> Reply:
+        """A definite refusal: evidence that no effect happened."""
+        ...
+
+
+@dataclass(slots=True)
+class Conn:
+    """One accepted connection. ``outcome`` is None while the remote holds it."""
+
+    number: int
+    proc: str
+    behaviour: Behaviour
+    parsed: Parsed | None = None
+    outcome: Reply | Drop | None = None
+    wake: Callable[[], None] | None = None
+    gone: bool = False
+    read: bool = field(default=False)
+
+
+class Remote:
+    """Accepts connections, logs every one of them, and does with each what the script says.
+
+    ``on_connect`` is called with the process before anything of a connection is logged, so that what the process said
+    earlier stands earlier in the history. ``on_request`` is called for each request that was read, before anything
+    is answered: the suite looks at the durable rows there.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        contract: Contract,
+        on_connect: Callable[[str], None],
+        on_request: Callable[[Conn], None],
+    ) -> None:
+        self._recorder = recorder
+        self._contract = contract
+        self._on_connect = on_connect
+        self._on_request = on_request
+        self._script: deque[Behaviour] = deque()
+        self._default = Behaviour()
+        self._requests = 0
+        self.connections: list[Conn] = []
+
+    def script(self, behaviours: Iterable[Behaviour]) -> None:
+        """Queue behaviours for the next connections, in order of arrival; afterwards every answer is a success."""
+        self._script.extend(behaviours)
+
+    def connect(self, proc: str) -> Conn:
+        """A connection was accepted from ``proc``; an answer may exist at once (a refused connection)."""
+        self._on_connect(proc)
+        behaviour = self._script.popleft() if self._script else self._default
+        conn = Conn(len(self.connections) + 1, proc, behaviour)
+        self.connections.append(conn)
+        self._recorder.add("wire", "connection", proc, conn=conn.number)
+        if behaviour.answer == "reset":
+            self._end(conn, Drop(reset=True))
+        return conn
+
+    def receive(self, conn: Conn, method: str, path: str, body: bytes) -> None:
+        """The bytes of a request are there: it is read and answered, or only drained, as the script says."""
+        conn.parsed = self._contract.parse(method, path, body)
+        self._recorder.add(
+            "wire",
+            "request",
+            conn.proc,
+            conn=conn.number,
+            read=conn.behaviour.reads,
+            method=method,
+            path=path,
+            marker=conn.parsed.marker,
+            operation=conn.parsed.operation,
+            problem=conn.parsed.problem,
+            digest=hashlib.sha256(body).hexdigest()[:16],
+        )
+        if not conn.behaviour.reads:
+            if conn.behaviour.answer == "close":
+                self._end(conn, Drop(reset=False))
+            return
+        conn.read = True
+        self._requests += 1
+        self._on_request(conn)
+        if conn.behaviour.answer != "hold":
+            self._answer(conn, conn.behaviour)
+
+    def release(self, conn: Conn, behaviour: Behaviour) -> None:
+        """Let a held connection go on as ``behaviour`` says; one that was never read cannot be answered."""
+        if conn.outcome is not None or conn.gone:
+            return
+        if behaviour.answer == "reset" or not conn.read:
+            self._end(conn, Drop(reset=True))
+        else:
+            self._answer(conn, behaviour)
+        if conn.wake is not None:
+            conn.wake()
+
+    def lost(self, conn: Conn) -> None:
+        """The other side closed the connection (it timed out, or its process was killed)."""
+        if not conn.gone and conn.outcome is None:
+            self._recorder.add("wire", "abandoned", conn.proc, conn=conn.number)
+        conn.gone = True
+
+    def held(self, proc: str | None = None) -> list[Conn]:
+        """The connections that wait for a release, of one process or of all."""
+        return [c for c in self.connections if c.outcome is None and not c.gone and (proc is None or c.proc == proc)]
+
+    def _answer(self, conn: Conn, behaviour: Behaviour) -> None:
+        parsed = conn.parsed or Parsed(None, None)
+        if behaviour.answer in ("close", "reset"):
+            self._meaning(conn, behaviour.effect)
+            self._end(conn, Drop(reset=behaviour.answer == "reset"))
+            return
+        if behaviour.kind == "definite-refusal":
+            reply = self._contract.refusal(parsed, behaviour.code)
+        elif behaviour.kind == "status":
+            reply = _plain(behaviour.status, b'{"error":"remote"}')
+        elif behaviour.kind == "malformed":
+            reply = _plain(200, b'{"effect":')
+        else:
+            reply = self._contract.success(parsed, self._requests)
+        if behaviour.answer == "cut":
+            reply = Reply(reply.status, reply.body[: len(reply.body) // 2], len(reply.body))
+        self._meaning(conn, behaviour.effect)
+        self._end(conn, reply)
+
+    def _meaning(self, conn: Conn, effect: str) -> None:
+        marker = conn.parsed.marker if conn.parsed else None
+        self._recorder.add("suite", "meaning", conn.proc, conn=conn.number, marker=marker, effect=effect)
+
+    def _end(self, conn: Conn, outcome: Reply | Drop) -> None:
+        conn.outcome = outcome
+        if isinstance(outcome, Reply):
+            detail = {"how": "answered" if outcome.complete else "cut", "status": outcome.status}
+        else:
+            detail = {"how": "reset" if outcome.reset else "closed", "status": None}
+        self._recorder.add("wire", "response", conn.proc, conn=conn.number, **detail)
+
+
+def _plain(status: int, body: bytes) -> Reply:
+    return Reply(status, body, len(body))

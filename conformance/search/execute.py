@@ -1,0 +1,414 @@
+"""Runs one program against a carrier and returns its history. It judges nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from conformance.carriers.base import Carrier, DriverProblem, Link, Message, Session, SuiteProblem
+from conformance.history import History, Recorder
+from conformance.remote.remote import Conn, Contract, Remote
+from conformance.remote.script import Behaviour
+from conformance.search.program import Op, Program
+
+#: Where virtual time begins: wall ms since the epoch (2026-01-01T00:00:00Z) and elapsed ms.
+EPOCH_MS = 1_767_225_600_000
+#: The kinds of call at which an actor may be paused: outside of a transaction only.
+PAUSABLE = ("begin", "read", "committed", "remote", "answered")
+_OBSERVER = "observer"
+_MAX_ROUNDS = 20
+
+
+@dataclass(slots=True)
+class Process:
+    """What the suite knows of one driver process."""
+
+    name: str
+    link: Link
+    outstanding: tuple[int, str] | None = None
+    paused: int | None = None
+    labelled: tuple[str, int] | None = None
+    latest: tuple[str, int] = ("", 0)
+    answered: dict[int, Message] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class ArmedFault:
+    """A fault that was armed and has to be seen to fire."""
+
+    proc: str
+    point: str
+    action: str
+    members: Mapping[str, Any]
+    fired: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One port call seen while recording: where in the program, which call, and the row changes it brought."""
+
+    op_index: int
+    proc: str
+    point: str
+    nth: int
+    changes: tuple[tuple[str, str | None, str | None], ...]
+
+
+class Execution:
+    """One run of one program. ``record`` also collects the fault points of every process."""
+
+    def __init__(self, program: Program, carrier: Carrier, contract: Contract, record: bool = False) -> None:
+        self._program = program
+        self._carrier = carrier
+        self._recorder = Recorder()
+        self._remote = Remote(self._recorder, contract, self._on_connect, self._on_request)
+        self._record = record
+        self._session: Session | None = None
+        self._processes: dict[str, Process] = {}
+        self._observer: Process | None = None
+        self._starts = 0
+        self._next_id = 0
+        self._wall_ms, self._mono_ms, self._trusted = EPOCH_MS, 0, True
+        self._armed: list[ArmedFault] = []
+        self._op_index = -1
+        self._log_seen = 0
+        self.points: list[Point] = []
+        self.rows_supported = True
+
+    def run(self) -> History:
+        """Execute all ops. Raises DriverProblem when the driver could not be used, SuiteProblem on our own fault."""
+        self._session = self._carrier.open(self._remote)
+        self._note("suite", "config", config=dict(self._program.config), limits=dict(self._program.limits))
+        try:
+            for index, op in enumerate(self._program.ops):
+                self._op_index = index
+                self._do(op)
+            self._finish()
+        finally:
+            self._session.close()
+        program = self._program
+        return History(program.id, program.family, {}, tuple(self._recorder.events))
+
+    def _do(self, op: Op) -> None:
+        process = self._processes.get(op.proc)
+        if op.op == "start":
+            self._start(op.proc)
+        elif op.op in ("call", "recover"):
+            self._call(op, process)
+        elif op.op == "arm":
+            self._arm(op, process)
+        elif op.op == "resume":
+            if process is not None and process.paused is not None:
+                self._resume(process)
+        elif op.op == "release":
+            self._release(op.proc, Behaviour.from_json(op.args["behaviour"]))
+        elif op.op == "kill":
+            if process is not None:
+                self._kill(process, "kill")
+        elif op.op == "time":
+            self._time(op.args)
+        elif op.op == "script":
+            behaviours = [Behaviour.from_json(b) for b in op.args["behaviours"]]
+            self._note("suite", "script", behaviours=[b.to_json() for b in behaviours])
+            self._remote.script(behaviours)
+        elif op.op == "settle":
+            self._settle()
+        elif op.op == "free":
+            self._free()
+        elif op.op == "restart":
+            self._restart()
+        elif op.op == "snapshot":
+            self._snapshot("asked")
+        else:
+            raise SuiteProblem(f"op {op.op!r} must be resolved before a program runs")
+
+    # -- processes ---------------------------------------------------------------------------------------------
+
+    def _start(self, name: str) -> None:
+        if name in self._processes:
+            return
+        process = self._open(name)
+        self._processes[name] = process
+        self._note("suite", "start", name)
+        if self._observer is None and self.rows_supported:
+            self._observer = self._open(_OBSERVER)
+
+    def _open(self, name: str) -> Process:
+        assert self._session is not None
+        process = Process(name, self._session.start(name))
+        fresh = self._starts == 0
+        self._starts += 1
+        args = {
+            "run": f"r{self._starts}",
+            "state": "fresh" if fresh else "existing",
+            "record": self._record,
+            "state_dir": str(self._session.state_dir),
+            "remote": self._session.base_url(name),
+            "clock": self._clock(),
+            "limits": dict(self._program.limits),
+            "config": dict(self._program.config),
+        }
+        reply = self._ask(process, "reset", args)
+        if reply["outcome"] != "done":
+            raise DriverProblem(f"reset of process {name!r} was answered {reply['outcome']}: {_why(reply)}")
+        if self._record and name != _OBSERVER:
+            self._ask(process, "arm", {"point": "*", "nth": 1, "action": "pause", "sticky": True})
+        return process
+
+    def _kill(self, process: Process, why: str) -> None:
+        process.link.kill()
+        del self._processes[process.name]
+        self._note("suite", "kill", process.name, why=why)
+        if process.outstanding is not None:
+            self._no_answer(process)
+        self._snapshot("after kill")
+
+    def _no_answer(self, process: Process) -> None:
+        assert process.outstanding is not None
+        number, cmd = process.outstanding
+        process.outstanding = None
+        self._note("answer", "answer", process.name, id=number, cmd=cmd, outcome="no-answer")
+
+    # -- messages ----------------------------------------------------------------------------------------------
+
+    def _send(self, process: Process, cmd: str, args: Mapping[str, Any]) -> int:
+        self._next_id += 1
+        process.link.send(
+            {
+                "v": 1,
+                "id": self._next_id,
+                "cmd": cmd,
+                "actor": process.name,
+                "args": dict(args),
+                "deadline_ms": 10_000,
+            }
+        )
+        return self._next_id
+
+    def _ask(self, process: Process, cmd: str, args: Mapping[str, Any]) -> Message:
+        """Send a request that is answered at once, also while a command is outstanding."""
+        number = self._send(process, cmd, args)
+        while number not in process.answered:
+            if not self._step(process):
+                raise DriverProblem(f"process {process.name!r} did not answer {cmd!r}")
+        return process.answered.pop(number)
+
+    def _drain(self, process: Process) -> None:
+        """Take in everything the process says until it is done or blocked."""
+        while process.name in self._processes and self._step(process):
+            pass
+
+    def _step(self, process: Process) -> bool:
+        message = process.link.recv()
+        if message is None:
+            return False
+        event = message.get("event")
+        if event is None:
+            self._on_reply(process, message)
+        elif event == "paused":
+            self._on_paused(process, message)
+        elif event == "fired":
+            self._on_fired(process, message)
+        elif event == "point":
+            self._on_point(process, message)
+        elif event == "waiting":
+            self._note("note", "waiting", process.name, on=message.get("on"))
+        else:
+            raise DriverProblem(f"process {process.name!r} sent the unknown event {event!r}")
+        return True
+
+    def _on_reply(self, process: Process, message: Message) -> None:
+        if process.outstanding is None or message.get("id") != process.outstanding[0]:
+            process.answered[message["id"]] = message
+            return
+        number, cmd = process.outstanding
+        process.outstanding = None
+        members = {k: v for k, v in message.items() if k in ("outcome", "result", "detail", "feature", "reason")}
+        self._note("answer", "answer", process.name, id=number, cmd=cmd, **members)
+        self._snapshot("after answer")
+
+    def _on_paused(self, process: Process, message: Message) -> None:
+        point = str(message["point"])
+        process.paused = int(message["pause"])
+        # The recording's own pause comes first; a second one at this call belongs to the program.
+        own = self._record and point.rpartition(":")[2] in PAUSABLE and process.labelled != process.latest
+        if own:
+            process.labelled = process.latest
+            self._label()
+            self._resume(process, note=False)
+            return
+        for fault in self._armed:
+            if fault.proc == process.name and fault.point == point and fault.action == "crash":
+                self._kill(process, f"crash at {point}")
+                return
+        self._note("note", "paused", process.name, point=point)
+        self._snapshot("paused")
+
+    def _on_fired(self, process: Process, message: Message) -> None:
+        for fault in self._armed:
+            if fault.proc == process.name and fault.point == message["point"] and not fault.fired:
+                fault.fired = True
+                self._note("suite", "fault", process.name, point=fault.point, action=fault.action, **fault.members)
+                return
+        if self._record:
+            return
+        raise DriverProblem(f"process {process.name!r} reports that an unarmed fault fired at {message['point']!r}")
+
+    def _on_point(self, process: Process, message: Message) -> None:
+        process.latest = (message["point"], message["nth"])
+        self.points.append(Point(self._op_index, process.name, message["point"], message["nth"], ()))
+
+    def _label(self) -> None:
+        """Ascribe the row changes since the last look to the latest commit that was announced."""
+        rows = self._rows()
+        if rows is None:
+            return
+        log = rows.get("status_log") or []
+        changes = tuple((e["entity"], e["from_state"], e["to_state"]) for e in log[self._log_seen :])
+        self._log_seen = len(log)
+        if not changes:
+            return
+        proc = self.points[-1].proc
+        for index in range(len(self.points) - 1, -1, -1):
+            point = self.points[index]
+            if point.proc == proc:
+                self.points[index] = replace(point, changes=point.changes + changes)
+                if point.point.endswith(":begin"):
+                    return
+
+    # -- ops ---------------------------------------------------------------------------------------------------
+
+    def _call(self, op: Op, process: Process | None) -> None:
+        cmd = "recover" if op.op == "recover" else str(op.args["cmd"])
+        args = {} if op.op == "recover" else op.args["args"]
+        if process is None or process.outstanding is not None:
+            self._note("note", "skipped", op.proc, cmd=cmd)
+            return
+        verb, body = ("recover", {}) if op.op == "recover" else ("command", {"name": cmd, "args": args})
+        self._note("suite", "command", op.proc, id=self._next_id + 1, cmd=cmd, args=args)
+        self._next_id += 1
+        process.outstanding = (self._next_id, cmd)
+        process.link.send(
+            {"v": 1, "id": self._next_id, "cmd": verb, "actor": op.proc, "args": body, "deadline_ms": 10_000}
+        )
+        self._drain(process)
+
+    def _arm(self, op: Op, process: Process | None) -> None:
+        if process is None:
+            self._note("suite", "missed", op.proc, point=op.args["point"], action=op.args["action"])
+            return
+        action, point = str(op.args["action"]), str(op.args["point"])
+        call = point.rpartition(":")[2]
+        wire = action
+        if action == "crash":
+            wire = "hang" if call in ("commit", "write", "tx-read") else "pause"
+        members = {k: op.args[k] for k in ("world", "changes") if k in op.args}
+        self._armed.append(ArmedFault(op.proc, point, action, members))
+        args = {"point": point, "nth": op.args["nth"], "action": wire, "sticky": False}
+        reply = self._ask(process, "arm", {**args, "world": op.args["world"]} if "world" in op.args else args)
+        if reply["outcome"] != "done":
+            raise DriverProblem(f"arm of {point!r} in {op.proc!r} was answered {reply['outcome']}: {_why(reply)}")
+
+    def _resume(self, process: Process, note: bool = True) -> None:
+        pause, process.paused = process.paused, None
+        if note:
+            self._note("note", "resumed", process.name)
+        number = self._send(process, "resume", {"pause": pause})
+        self._drain(process)
+        process.answered.pop(number, None)
+
+    def _release(self, proc: str, behaviour: Behaviour) -> None:
+        for conn in self._remote.held(proc):
+            self._note("suite", "release", proc, conn=conn.number, behaviour=behaviour.to_json())
+            self._remote.release(conn, behaviour)
+        process = self._processes.get(proc)
+        if process is not None:
+            self._drain(process)
+
+    def _time(self, args: Mapping[str, Any]) -> None:
+        self._mono_ms += int(args["ms"])
+        self._wall_ms += int(args["ms"]) + int(args.get("wall_jump_ms", 0))
+        self._trusted = bool(args.get("trusted", self._trusted))
+        self._note("suite", "time", **self._clock())
+        self._tick()
+        for conn in self._remote.held():
+            if conn.behaviour.kind == "late":
+                self._remote.release(conn, Behaviour())
+        for process in list(self._processes.values()):
+            self._drain(process)
+
+    def _tick(self) -> None:
+        for process in list(self._processes.values()):
+            self._ask(process, "set_time", {"clock": self._clock()})
+            self._drain(process)
+
+    def _settle(self) -> None:
+        for _ in range(_MAX_ROUNDS):
+            before = sum(e.cls in ("answer", "wire") for e in self._recorder.events)
+            self._tick()
+            if before == sum(e.cls in ("answer", "wire") for e in self._recorder.events):
+                return
+        raise DriverProblem(f"the processes did not come to rest within {_MAX_ROUNDS} rounds of set_time")
+
+    def _free(self) -> None:
+        """Let everything that is paused or held run to its end, the remote answering with a success."""
+        for process in list(self._processes.values()):
+            if process.paused is not None:
+                self._resume(process)
+        for conn in self._remote.held():
+            self._release(conn.proc, Behaviour())
+        self._settle()
+
+    def _restart(self) -> None:
+        for process in list(self._processes.values()):
+            self._kill(process, "restart")
+
+    def _finish(self) -> None:
+        for process in list(self._processes.values()):
+            if process.outstanding is not None:
+                self._no_answer(process)
+        self._snapshot("end")
+        for fault in self._armed:
+            if not fault.fired:
+                self._note("suite", "missed", fault.proc, point=fault.point, action=fault.action)
+
+    # -- evidence ----------------------------------------------------------------------------------------------
+
+    def _on_connect(self, proc: str) -> None:
+        process = self._processes.get(proc)
+        while process is not None and process.link.pending():
+            self._step(process)
+
+    def _on_request(self, conn: Conn) -> None:
+        self._snapshot("request", conn.proc)
+
+    def _snapshot(self, why: str, proc: str = "") -> None:
+        rows = self._rows()
+        if rows is not None:
+            self._note("rows", "rows", proc, why=why, kinds=rows)
+
+    def _rows(self) -> Mapping[str, Any] | None:
+        if self._observer is None or not self.rows_supported:
+            return None
+        reply = self._ask(self._observer, "snapshot", {})
+        if reply["outcome"] == "unsupported":
+            self.rows_supported = False
+            return None
+        if reply["outcome"] != "done":
+            raise DriverProblem(f"snapshot was answered {reply['outcome']}: {_why(reply)}")
+        if reply["result"].get("source") != "store":
+            self.rows_supported = False
+            return None
+        kinds: Mapping[str, Any] = reply["result"]["kinds"]
+        return kinds
+
+    def _clock(self) -> dict[str, Any]:
+        return {"wall_ms": self._wall_ms, "mono_ms": self._mono_ms, "trusted": self._trusted}
+
+    def _note(self, cls: str, kind: str, proc: str = "", **data: Any) -> None:
+        self._recorder.add(cls, kind, proc, **data)
+
+
+def _why(reply: Message) -> str:
+    return str(reply.get("detail") or reply.get("reason") or "no reason given")

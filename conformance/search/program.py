@@ -1,0 +1,143 @@
+"""A program: one schedule as plain data, the same for scenarios, sweeps, Hypothesis, traces and replay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+#: op -> (members it must have, members it may have). A crash is a pause or hang at the point and a kill by the suite.
+OPS: Final[dict[str, tuple[frozenset[str], frozenset[str]]]] = {
+    "start": (frozenset({"proc"}), frozenset()),
+    "call": (frozenset({"proc", "cmd", "args"}), frozenset()),
+    "recover": (frozenset({"proc"}), frozenset()),
+    "arm": (frozenset({"proc", "point", "nth", "action"}), frozenset({"world", "changes", "fault"})),
+    "arm-effect": (frozenset({"proc", "effect", "call", "action"}), frozenset({"world"})),
+    "resume": (frozenset({"proc"}), frozenset()),
+    "release": (frozenset({"proc", "behaviour"}), frozenset()),
+    "kill": (frozenset({"proc"}), frozenset()),
+    "time": (frozenset({"ms"}), frozenset({"wall_jump_ms", "trusted"})),
+    "script": (frozenset({"behaviours"}), frozenset()),
+    "settle": (frozenset(), frozenset()),
+    "free": (frozenset(), frozenset()),
+    "restart": (frozenset(), frozenset()),
+    "snapshot": (frozenset(), frozenset()),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """One thing that the suite does; ``args`` are the members that its kind of op takes (see :data:`OPS`)."""
+
+    op: str
+    args: Mapping[str, Any]
+
+    @property
+    def proc(self) -> str:
+        """The process concerned, or the empty string."""
+        return str(self.args.get("proc", ""))
+
+    def to_json(self) -> dict[str, Any]:
+        """The op as a flat JSON object."""
+        return {"op": self.op, **self.args}
+
+    @staticmethod
+    def from_json(obj: Mapping[str, Any]) -> Op:
+        """The inverse of :meth:`to_json`; raises ValueError with a sentence for an op that does not exist."""
+        kind = obj.get("op")
+        if kind not in OPS:
+            raise ValueError(f"op {kind!r} is none of {', '.join(sorted(OPS))}")
+        must, may = OPS[kind]
+        given = set(obj) - {"op"}
+        if missing := must - given:
+            raise ValueError(f"op {kind!r} lacks {', '.join(sorted(missing))}")
+        if extra := given - must - may:
+            raise ValueError(f"op {kind!r} has no member {', '.join(sorted(extra))}")
+        return Op(kind, {k: v for k, v in obj.items() if k != "op"})
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A schedule with its stable id, the family it belongs to, and the configuration that ``reset`` carries."""
+
+    id: str
+    family: str
+    config: Mapping[str, Any]
+    ops: tuple[Op, ...]
+    limits: Mapping[str, int]
+
+    def with_ops(self, suffix: str, ops: Iterable[Op]) -> Program:
+        """A variant of this program under an id that extends its own."""
+        return replace(self, id=f"{self.id}{suffix}", ops=tuple(ops))
+
+    def to_json(self) -> dict[str, Any]:
+        """The program as a JSON object."""
+        return {
+            "id": self.id,
+            "family": self.family,
+            "config": dict(self.config),
+            "limits": dict(self.limits),
+            "ops": [op.to_json() for op in self.ops],
+        }
+
+    @staticmethod
+    def from_json(obj: Mapping[str, Any]) -> Program:
+        """The inverse of :meth:`to_json`; raises KeyError or ValueError for what does not fit."""
+        ops = tuple(Op.from_json(op) for op in obj["ops"])
+        return Program(obj["id"], obj["family"], obj["config"], ops, obj["limits"])
+
+
+def start(proc: str) -> Op:
+    """Start a driver process and reset it onto the state directory."""
+    return Op("start", {"proc": proc})
+
+
+def call(proc: str, cmd: str, **args: Any) -> Op:
+    """Send one command and run the process until it is done or blocked."""
+    return Op("call", {"proc": proc, "cmd": cmd, "args": args})
+
+
+def recover(proc: str) -> Op:
+    """Send ``recover``."""
+    return Op("recover", {"proc": proc})
+
+
+def script(*behaviours: Mapping[str, Any] | str) -> Op:
+    """Queue behaviours of the remote for the next connections."""
+    return Op("script", {"behaviours": [{"kind": b} if isinstance(b, str) else dict(b) for b in behaviours]})
+
+
+def release(proc: str, kind: str = "success", **members: Any) -> Op:
+    """Let the request of a process that the remote holds go on."""
+    return Op("release", {"proc": proc, "behaviour": {"kind": kind, **members}})
+
+
+def time(ms: int, **members: Any) -> Op:
+    """Move elapsed and wall time on by ``ms``; ``wall_jump_ms`` moves wall time alone, ``trusted`` sets the flag."""
+    return Op("time", {"ms": ms, **members})
+
+
+def kill(proc: str) -> Op:
+    """SIGKILL."""
+    return Op("kill", {"proc": proc})
+
+
+def crash_after(proc: str, *effect: str | None) -> Op:
+    """Crash right after the commit that has this row effect (entity, from, to), before its acknowledgement."""
+    return Op("arm-effect", {"proc": proc, "effect": list(effect), "call": "committed", "action": "crash"})
+
+
+def pause_after(proc: str, *effect: str | None) -> Op:
+    """Pause right after the commit that has this row effect, before its acknowledgement."""
+    return Op("arm-effect", {"proc": proc, "effect": list(effect), "call": "committed", "action": "pause"})
+
+
+def pause_before(proc: str, *effect: str | None) -> Op:
+    """Pause before the transaction that has this row effect begins."""
+    return Op("arm-effect", {"proc": proc, "effect": list(effect), "call": "begin", "action": "pause"})
+
+
+SETTLE: Final = Op("settle", {})
+FREE: Final = Op("free", {})
+RESTART: Final = Op("restart", {})
+SNAPSHOT: Final = Op("snapshot", {})

@@ -1,0 +1,37 @@
+"""A scenario: a short script without assertions, from which the sweep derives its schedules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from conformance.search.program import Op, Program
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """``ops`` are run by the processes that they name; the first process is the one that faults strike.
+
+    ``seconds`` are scripts of a second actor, each run at every point where the first can be paused. ``retry`` is what
+    the callers ask again in the epilogue. ``sweep`` False leaves the script as it stands (no faults of its own).
+    """
+
+    id: str
+    family: str
+    config: Mapping[str, Any]
+    ops: tuple[Op, ...]
+    retry: tuple[Op, ...] = ()
+    seconds: Mapping[str, tuple[Op, ...]] = field(default_factory=dict)
+    remote_faults: bool = True
+    sweep: bool = True
+    limits: Mapping[str, int] = field(default_factory=dict)
+
+    def program(self) -> Program:
+        """The script alone."""
+        return Program(self.id, self.family, self.config, self.ops, self.limits)
+
+    @property
+    def victim(self) -> str:
+        """The process that faults strike: the last one that the script starts."""
+        return [op.proc for op in self.ops if op.op == "start"][-1]

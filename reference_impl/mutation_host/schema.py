@@ -1,0 +1,34 @@
+"""The tables of the mutation host; domains, edges and the status log come from the lifecycle files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from statemachines.model import Lifecycle
+
+from statemachines import sql
+
+
+def statements(lifecycles: Mapping[str, Lifecycle]) -> tuple[str, ...]:
+    """The DDL of a fresh ledger, in order."""
+    attempt, reservation = lifecycles["mutation_attempt"], lifecycles["key_reservation"]
+    return (
+        f"""CREATE TABLE attempts (
+            attempt TEXT PRIMARY KEY, request_id TEXT NOT NULL, operation TEXT NOT NULL, connection TEXT NOT NULL,
+            caller TEXT NOT NULL, key TEXT, input_digest TEXT NOT NULL, worker TEXT NOT NULL, state TEXT NOT NULL,
+            result TEXT, cause TEXT, settled_at INTEGER, CHECK ({sql.state_domain(attempt)})
+        ) STRICT""",
+        f"""CREATE TABLE reservations (
+            reservation TEXT PRIMARY KEY, namespace TEXT NOT NULL, key TEXT NOT NULL, fingerprint TEXT NOT NULL,
+            attempt TEXT NOT NULL UNIQUE REFERENCES attempts (attempt), state TEXT NOT NULL,
+            settled_at INTEGER, replay_expires_at INTEGER, CHECK ({sql.state_domain(reservation)})
+        ) STRICT""",
+        # One live generation for a namespace and key (mutation-profile 5.1); retired ones may pile up beside it.
+        "CREATE UNIQUE INDEX reservations_live ON reservations (namespace, key) WHERE state <> 'Expired'",
+        "CREATE TABLE diagnostics (seq INTEGER PRIMARY KEY, attempt TEXT NOT NULL, what TEXT NOT NULL) STRICT",
+        sql.STATUS_LOG_DDL,
+        *sql.guard_triggers(attempt, "attempts", "attempt"),
+        *sql.guard_triggers(reservation, "reservations", "reservation"),
+        *sql.log_triggers(attempt, "attempts", "attempt"),
+        *sql.log_triggers(reservation, "reservations", "reservation"),
+    )
