@@ -122,9 +122,7 @@ _IS: Mapping[str, Check] = {
     "string": lambda v: isinstance(v, str),
     "boolean": lambda v: isinstance(v, bool),
     "null": lambda v: v is None,
-    "integer": lambda v: (
-        (isinstance(v, int) and not isinstance(v, bool)) or (isinstance(v, float) and v.is_integer())
-    ),
+    "integer": lambda v: (isinstance(v, int) and not isinstance(v, bool)) or (isinstance(v, float) and v.is_integer()),
     "number": lambda v: isinstance(v, int | float) and not isinstance(v, bool),
 }
 
@@ -139,9 +137,7 @@ def _enum(options: Sequence[Any]) -> Check:
         texts = frozenset(options)
         return lambda v: isinstance(v, str) and v in texts
     # In Python True equals 1, in JSON it does not.
-    return lambda v: any(
-        v == option and isinstance(v, bool) == isinstance(option, bool) for option in options
-    )
+    return lambda v: any(v == option and isinstance(v, bool) == isinstance(option, bool) for option in options)
 
 
 def _unique(value: Any) -> bool:

@@ -50,8 +50,7 @@ def dot(lc: Lifecycle) -> str:
 def guard_text(transition: Transition) -> str:
     """The guard of a transition as people would write it, empty without one."""
     return " and ".join(
-        f"{name} is {' or '.join(_value(value) for value in allowed)}"
-        for name, allowed in transition.when.items()
+        f"{name} is {' or '.join(_value(value) for value in allowed)}" for name, allowed in transition.when.items()
     )
 
 

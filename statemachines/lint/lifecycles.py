@@ -62,9 +62,7 @@ def unknown_state(context: Context) -> Iterator[Problem]:
         for index, item in enumerate(raw["transitions"]):
             mentions += [(("transitions", index, end), item[end]) for end in ("source", "dest")]
         for index, item in enumerate(raw.get("never", ())):
-            mentions += [
-                (("never", index, end), name) for end in ("source", "dest") for name in _values(item[end])
-            ]
+            mentions += [(("never", index, end), name) for end in ("source", "dest") for name in _values(item[end])]
         mentions += [(("couplings", i, "state"), c["state"]) for i, c in enumerate(raw.get("couplings", ()))]
         for path, name in mentions:
             if name is not None and name not in lc.states:
@@ -135,9 +133,7 @@ def dead_guard(context: Context) -> Iterator[Problem]:
                     yield entry, ("transitions", index, "when", name), message, "widen the domain"
 
 
-@rule(
-    "lifecycle-field-unwritten", "A field that a guard reads is set by a transition, or marked a predicate."
-)
+@rule("lifecycle-field-unwritten", "A field that a guard reads is set by a transition, or marked a predicate.")
 def field_unwritten(context: Context) -> Iterator[Problem]:
     for entry, _, lc in _raw(context):
         written = {name for transition in lc.transitions for name in transition.set}
@@ -180,9 +176,7 @@ def overlap(context: Context) -> Iterator[Problem]:
                 continue
             shared = one.when.keys() & two.when.keys()
             if all(set(one.when[name]) & set(two.when[name]) for name in shared):
-                message = (
-                    f"{two.trigger} from {names([two.source])} leads to {one.dest} and to {two.dest} at once"
-                )
+                message = f"{two.trigger} from {names([two.source])} leads to {one.dest} and to {two.dest} at once"
                 yield entry, ("transitions", index), message, "make the guards exclude each other"
 
 

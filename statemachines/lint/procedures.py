@@ -77,9 +77,7 @@ def indefinite_missing(context: Context) -> Iterator[Problem]:
             yield entry, ("steps", index, "outcomes"), message, "add the outcome indefinite"
 
 
-@rule(
-    "procedure-indefinite-definite", "An indefinite outcome is never recorded as a definite one.", local=False
-)
+@rule("procedure-indefinite-definite", "An indefinite outcome is never recorded as a definite one.", local=False)
 def indefinite_definite(context: Context) -> Iterator[Problem]:
     for entry, _, index, step in _steps(context):
         outcome = step.outcomes.get("indefinite")
@@ -135,9 +133,7 @@ def outcome_fires(context: Context) -> Iterator[Problem]:
     for entry, procedure, index, step in _steps(context):
         fires = {other.name: set(other.fires) for other in procedure.steps}
         for outcome in step.outcomes.values():
-            missing = [
-                trigger for trigger in outcome.fires if trigger not in fires.get(outcome.then or "", ())
-            ]
+            missing = [trigger for trigger in outcome.fires if trigger not in fires.get(outcome.then or "", ())]
             if missing:
                 path: Path = ("steps", index, "outcomes", outcome.name, "fires")
                 message = f"{outcome.then or 'the end'} does not fire {names(missing)}"

@@ -113,6 +113,8 @@ def cell_duplicate(context: Context) -> Iterator[Problem]:
 def cell_rung(context: Context) -> Iterator[Problem]:
     table = context.built["table"].get("faults")
     rungs = {row.id: row.then.get("rung") for row in table.rows} if table else {}
+    # A row that names no rung, or a strange one, is a fault of the table and not of the cell.
+    rungs = {name: value for name, value in rungs.items() if value in RUNGS}
     for entry, item in context.each("requirement"):
         for index, cell in enumerate(item.cells):
             wanted = [rungs.get(name, "L0") for name in cell.needs]

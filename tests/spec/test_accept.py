@@ -17,9 +17,7 @@ from statemachines.layout import FOLDERS, default_root, files
 from statemachines.source_map import parse
 
 ROOT = default_root()
-SCHEMAS = {
-    name: json.loads((ROOT / f"schema/{name}.schema.json").read_text()) for name in set(FOLDERS.values())
-}
+SCHEMAS = {name: json.loads((ROOT / f"schema/{name}.schema.json").read_text()) for name in set(FOLDERS.values())}
 QUICK = {name: compile_schema(schema) for name, schema in SCHEMAS.items()}
 SLOW = {name: Draft202012Validator(schema) for name, schema in SCHEMAS.items()}
 

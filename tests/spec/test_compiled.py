@@ -91,7 +91,5 @@ def test_loading_it_imports_no_heavy_library(write: Write) -> None:
         layout.ENVIRONMENT: str(root),
         "PYTHONPATH": str(Path(layout.__file__).parents[1]),
     }
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

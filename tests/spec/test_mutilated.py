@@ -64,11 +64,7 @@ def judge(files: dict[str, str]) -> None:
 def test_values_that_are_swapped_removed_or_repeated(seed: st.DataObject) -> None:
     files = dict(TINY)
     file = seed.draw(st.sampled_from(sorted(files)))
-    data = (
-        yaml.load(files[file], Loader=yaml.BaseLoader)
-        if seed.draw(st.booleans())
-        else yaml.safe_load(files[file])
-    )
+    data = yaml.load(files[file], Loader=yaml.BaseLoader) if seed.draw(st.booleans()) else yaml.safe_load(files[file])
     places = [path for path in paths(data) if path]
     for _ in range(seed.draw(st.integers(1, 3))):
         path = seed.draw(st.sampled_from(places))
