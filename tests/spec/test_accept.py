@@ -68,7 +68,7 @@ ODD = [
 
 @pytest.mark.parametrize("kind", sorted(SCHEMAS))
 @given(seed=st.data())
-@settings(max_examples=120, deadline=None, derandomize=True, database=None)
+@settings(max_examples=60, deadline=None, derandomize=True, database=None)
 def test_both_validators_agree(kind: str, seed: st.DataObject) -> None:
     data = copy.deepcopy(SMALL[kind])
     for _ in range(seed.draw(st.integers(0, 2))):

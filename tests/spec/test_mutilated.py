@@ -60,7 +60,7 @@ def judge(files: dict[str, str]) -> None:
 
 
 @given(seed=st.data())
-@settings(max_examples=150, deadline=None, derandomize=True, database=None)
+@settings(max_examples=80, deadline=None, derandomize=True, database=None)
 def test_values_that_are_swapped_removed_or_repeated(seed: st.DataObject) -> None:
     files = dict(TINY)
     file = seed.draw(st.sampled_from(sorted(files)))
@@ -91,7 +91,7 @@ def test_values_that_are_swapped_removed_or_repeated(seed: st.DataObject) -> Non
 
 
 @given(seed=st.data())
-@settings(max_examples=150, deadline=None, derandomize=True, database=None)
+@settings(max_examples=80, deadline=None, derandomize=True, database=None)
 def test_text_that_is_cut_or_spoiled(seed: st.DataObject) -> None:
     files = dict(TINY)
     file = seed.draw(st.sampled_from(sorted(files)))
