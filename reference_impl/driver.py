@@ -23,12 +23,12 @@ class Reference:
     readings: Mapping[str, str] = {}
 
     def __init__(self) -> None:
-        self._spec = load()
+        self.spec = load()
         self._template = _template(type(self), self.statements)
 
     def statements(self) -> tuple[str, ...]:
         """The schema of a fresh store; a deviation that the schema would hide replaces it."""
-        return schema.statements(self._spec.lifecycles)
+        return schema.statements(self.spec.lifecycles)
 
     def hello(self) -> Mapping[str, Any]:
         """Who this is, and what it offers."""
@@ -52,7 +52,7 @@ class Reference:
         path = setup.state_dir / _DATABASE
         if setup.fresh:
             self._template.create(path)
-        return self.host_class(setup, ports, Store(path, ports), self._spec)
+        return self.host_class(setup, ports, Store(path, ports), self.spec)
 
 
 _TEMPLATES: dict[type, Template] = {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,8 @@ from conformance.kit import AckLost, Ports, Seam
 Row = sqlite3.Row
 Params = Sequence[Any]
 
-_PRAGMAS = ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", "PRAGMA foreign_keys=ON")
+#: WAL is a property of the file and set by :class:`Template`; these two belong to a connection.
+_PRAGMAS = ("PRAGMA synchronous=FULL", "PRAGMA foreign_keys=ON")
 #: How long a real process waits for another's short transaction, in ms. In process nobody ever waits.
 BUSY_MS = 5000
 
@@ -49,6 +50,7 @@ class Store:
     def __init__(self, path: Path, ports: Ports) -> None:
         self._seam = ports.seam
         self._conn = connect(path)
+        self._seen: tuple[tuple[int, int], Mapping[str, list[dict[str, Any]]]] | None = None
         ports.resources.append(self._conn.close)
 
     def read(self, step: str, sql: str, params: Params = ()) -> list[Row]:
@@ -75,9 +77,20 @@ class Store:
             raise AckLost(f"{step}: the acknowledgement was lost")
         self._seam.reach(step, "committed")
 
-    def rows(self, sql: str) -> list[dict[str, Any]]:
-        """All rows as plain objects, for ``snapshot``: not a port call, since the suite asks for it."""
-        return [dict(row) for row in self._conn.execute(sql)]
+    def rows(self, queries: Mapping[str, str]) -> Mapping[str, list[dict[str, Any]]]:
+        """All rows of several tables as of one moment, for ``snapshot``: the suite asks, so it is no port call.
+
+        Nothing is read again while neither this connection nor another has committed anything.
+        """
+        version = (self._conn.execute("PRAGMA data_version").fetchone()[0], self._conn.total_changes)
+        if self._seen is None or self._seen[0] != version:
+            self._conn.execute("BEGIN")
+            try:
+                rows = {kind: [dict(row) for row in self._conn.execute(sql)] for kind, sql in queries.items()}
+            finally:
+                self._conn.execute("COMMIT")
+            self._seen = (version, rows)
+        return self._seen[1]
 
 
 def connect(path: Path) -> sqlite3.Connection:

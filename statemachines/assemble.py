@@ -80,9 +80,7 @@ def _transition(raw: Raw, fields: Mapping[str, model.Field]) -> model.Transition
         source=raw["source"],
         dest=raw["dest"],
         actor=_many(raw["actor"]),
-        when=MappingProxyType(
-            {name: _allowed(test, fields.get(name)) for name, test in raw.get("when", {}).items()}
-        ),
+        when=MappingProxyType({name: _allowed(test, fields.get(name)) for name, test in raw.get("when", {}).items()}),
         set=MappingProxyType(dict(raw.get("set", {}))),
         requirements=tuple(raw["requirements"]),
         note=raw.get("note", ""),
@@ -105,10 +103,7 @@ def mirrored(lifecycles: Mapping[str, model.Lifecycle]) -> dict[str, model.Lifec
                 grouped.setdefault((coupling.other, state, coupling.how), []).append(coupling.state)
         for (other, state, how), mine in grouped.items():
             extra.setdefault(other, []).append(model.Coupling(state, lc.id, tuple(dict.fromkeys(mine)), how))
-    return {
-        name: replace(lc, couplings=lc.couplings + tuple(extra.get(name, ())))
-        for name, lc in lifecycles.items()
-    }
+    return {name: replace(lc, couplings=lc.couplings + tuple(extra.get(name, ()))) for name, lc in lifecycles.items()}
 
 
 def procedure(raw: Raw, source: str) -> model.Procedure:
@@ -140,9 +135,7 @@ def table(raw: Raw, source: str) -> Table:
         )
         return Table(raw["id"], raw["title"], source, "list", MappingProxyType({}), rows)
     columns = MappingProxyType({name: tuple(values) for name, values in raw["columns"].items()})
-    return Table(
-        raw["id"], raw["title"], source, "decision", columns, tuple(_row(item) for item in raw["rows"])
-    )
+    return Table(raw["id"], raw["title"], source, "decision", columns, tuple(_row(item) for item in raw["rows"]))
 
 
 def _row(raw: Raw) -> Row:

@@ -135,9 +135,7 @@ class Lifecycle:
         return frozenset(
             name
             for coupling in self.couplings
-            if coupling.state == state
-            and coupling.other == other
-            and (coupling.how == "atomic" or not atomic_only)
+            if coupling.state == state and coupling.other == other and (coupling.how == "atomic" or not atomic_only)
             for name in coupling.states
         )
 

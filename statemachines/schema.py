@@ -73,9 +73,7 @@ def _explain(error: Any, document: Document) -> list[Finding]:
     if error.validator == "required":
         missing = [name for name in error.validator_value if name not in error.instance]
         return [
-            document.finding(
-                path, "schema-missing-member", f"{here} lacks the member '{name}'", f"add '{name}'"
-            )
+            document.finding(path, "schema-missing-member", f"{here} lacks the member '{name}'", f"add '{name}'")
             for name in missing
         ]
     if error.validator == "pattern" and "propertyNames" in error.absolute_schema_path:
@@ -130,6 +128,4 @@ def _show(value: object) -> str:
 
 def _guess(name: str, known: list[str]) -> str:
     close = difflib.get_close_matches(name, known, n=1)
-    return (
-        f"did you mean '{close[0]}'?" if close else f"use one of {', '.join(known)}" if known else "remove it"
-    )
+    return f"did you mean '{close[0]}'?" if close else f"use one of {', '.join(known)}" if known else "remove it"

@@ -46,9 +46,7 @@ def guard_triggers(lc: Lifecycle, table: str, id_column: str, state_column: str 
         if dests
     ]
     reasons = {
-        source: f"{lc.id}: {source} may only become {', '.join(dests)}"
-        if dests
-        else f"{lc.id}: {source} is final"
+        source: f"{lc.id}: {source} may only become {', '.join(dests)}" if dests else f"{lc.id}: {source} is final"
         for source, dests in leads.items()
     }
     again = [name for name in lc.states if (name, name) in lc.forbidden and (name, name) not in lc.edges]

@@ -43,9 +43,7 @@ class Table:
             if name not in self.columns:
                 raise LookupError(f"table {self.id} has no column {name}; it has {_names(self.columns)}")
             if value not in self.columns[name]:
-                raise LookupError(
-                    f"table {self.id}, column {name}: {value!r} is none of {_names(self.columns[name])}"
-                )
+                raise LookupError(f"table {self.id}, column {name}: {value!r} is none of {_names(self.columns[name])}")
         found = [row for row in self.rows if row.covers(conditions)]
         if len(found) == 1 and self._covered_by(found[0], conditions):
             return found[0]
@@ -79,9 +77,7 @@ class Table:
 
     def _covered_by(self, row: Row, conditions: Mapping[str, Value]) -> bool:
         # Leaving a column out is allowed only if the row covers its whole domain.
-        return all(
-            set(ok) >= set(self.columns[name]) for name, ok in row.when.items() if name not in conditions
-        )
+        return all(set(ok) >= set(self.columns[name]) for name, ok in row.when.items() if name not in conditions)
 
 
 def _names(values: object) -> str:

@@ -32,6 +32,10 @@ class Link(Protocol):
         """
         ...
 
+    def pending(self) -> bool:
+        """Whether ``recv`` has a line ready at once: what the process said before something else happened."""
+        ...
+
     def kill(self) -> None:
         """SIGKILL, or its simulation: nothing of the process runs any more."""
         ...

@@ -81,6 +81,10 @@ class InProcessLink:
         outbox = self._engine.outbox
         return outbox.popleft() if outbox else None
 
+    def pending(self) -> bool:
+        """Whether it has said anything that was not taken yet."""
+        return bool(self._engine.outbox)
+
     def kill(self) -> None:
         """Cut the ports, close the connections, break what it holds open at the remote."""
         self._engine.crash()

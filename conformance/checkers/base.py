@@ -51,9 +51,7 @@ class Registry:
         """Register a judge; refuses ``note``, which is never evidence, and a second judge for one requirement."""
         classes = frozenset(reads)
         if not classes or not classes <= EVIDENCE:
-            raise ValueError(
-                f"{requirement}: a checker reads some of {sorted(EVIDENCE)}, not {sorted(classes)}"
-            )
+            raise ValueError(f"{requirement}: a checker reads some of {sorted(EVIDENCE)}, not {sorted(classes)}")
         if requirement in self._checkers:
             raise ValueError(f"{requirement} has two checkers")
 

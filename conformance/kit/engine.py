@@ -46,9 +46,7 @@ class Setup:
 class Ports:
     """Every way by which nondeterminism enters an implementation, each call of which is a fault point."""
 
-    def __init__(
-        self, seam: Seam, clock: ClockPort, ids: IdPort, remote: RemotePort, wait: Callable[[str], None]
-    ):
+    def __init__(self, seam: Seam, clock: ClockPort, ids: IdPort, remote: RemotePort, wait: Callable[[str], None]):
         self.seam = seam
         self.clock = clock
         self.ids = ids

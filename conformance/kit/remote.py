@@ -53,9 +53,7 @@ class Transport(Protocol):
 class RemotePort:
     """The one way out. It sends exactly what it is asked to, once, and never retries."""
 
-    def __init__(
-        self, seam: Seam, clock: ClockPort, transport: Transport, base_url: str, suspend: Any
-    ) -> None:
+    def __init__(self, seam: Seam, clock: ClockPort, transport: Transport, base_url: str, suspend: Any) -> None:
         self._seam = seam
         self._clock = clock
         self._transport = transport
@@ -63,9 +61,7 @@ class RemotePort:
         self._suspend = suspend
         self.pending: Exchange | None = None
 
-    def post(
-        self, step: str, path: str, payload: Mapping[str, Any], deadline_mono_ms: int | None
-    ) -> RemoteAnswer:
+    def post(self, step: str, path: str, payload: Mapping[str, Any], deadline_mono_ms: int | None) -> RemoteAnswer:
         """POST ``payload`` as JSON to ``path`` under the remote's base URL and wait for the answer.
 
         Raises :class:`RemoteUnknown` when no complete answer came before ``deadline_mono_ms`` (elapsed ms).

@@ -75,13 +75,21 @@ class Conn:
 class Remote:
     """Accepts connections, logs every one of them, and does with each what the script says.
 
-    ``on_request`` is called for each request that was read, before anything is answered: the suite looks at the
-    durable rows there.
+    ``on_connect`` is called with the process before anything of a connection is logged, so that what the process said
+    earlier stands earlier in the history. ``on_request`` is called for each request that was read, before anything
+    is answered: the suite looks at the durable rows there.
     """
 
-    def __init__(self, recorder: Recorder, contract: Contract, on_request: Callable[[Conn], None]) -> None:
+    def __init__(
+        self,
+        recorder: Recorder,
+        contract: Contract,
+        on_connect: Callable[[str], None],
+        on_request: Callable[[Conn], None],
+    ) -> None:
         self._recorder = recorder
         self._contract = contract
+        self._on_connect = on_connect
         self._on_request = on_request
         self._script: deque[Behaviour] = deque()
         self._default = Behaviour()
@@ -94,6 +102,7 @@ class Remote:
 
     def connect(self, proc: str) -> Conn:
         """A connection was accepted from ``proc``; an answer may exist at once (a refused connection)."""
+        self._on_connect(proc)
         behaviour = self._script.popleft() if self._script else self._default
         conn = Conn(len(self.connections) + 1, proc, behaviour)
         self.connections.append(conn)
@@ -147,11 +156,7 @@ class Remote:
 
     def held(self, proc: str | None = None) -> list[Conn]:
         """The connections that wait for a release, of one process or of all."""
-        return [
-            c
-            for c in self.connections
-            if c.outcome is None and not c.gone and (proc is None or c.proc == proc)
-        ]
+        return [c for c in self.connections if c.outcome is None and not c.gone and (proc is None or c.proc == proc)]
 
     def _answer(self, conn: Conn, behaviour: Behaviour) -> None:
         parsed = conn.parsed or Parsed(None, None)

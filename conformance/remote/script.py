@@ -24,7 +24,7 @@ BEHAVIOURS: Final[dict[str, tuple[bool, str, str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """One scripted behaviour. ``status`` belongs to ``status``; ``code`` to ``definite-refusal``; ``ms`` to ``late``."""
+    """One scripted behaviour; ``status`` belongs to ``status``, ``code`` to ``definite-refusal``, ``ms`` to ``late``."""
 
     kind: str = "success"
     status: int = 500

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from conformance.carriers.base import Carrier, DriverProblem, Link, Message, Session, SuiteProblem
@@ -14,6 +14,8 @@ from conformance.search.program import Op, Program
 
 #: Where virtual time begins: wall ms since the epoch (2026-01-01T00:00:00Z) and elapsed ms.
 EPOCH_MS = 1_767_225_600_000
+#: The kinds of call at which an actor may be paused: outside of a transaction only.
+PAUSABLE = ("begin", "read", "committed", "remote", "answered")
 _OBSERVER = "observer"
 _MAX_ROUNDS = 20
 
@@ -60,7 +62,7 @@ class Execution:
         self._program = program
         self._carrier = carrier
         self._recorder = Recorder()
-        self._remote = Remote(self._recorder, contract, self._on_request)
+        self._remote = Remote(self._recorder, contract, self._on_connect, self._on_request)
         self._record = record
         self._session: Session | None = None
         self._processes: dict[str, Process] = {}
@@ -222,22 +224,20 @@ class Execution:
             return
         number, cmd = process.outstanding
         process.outstanding = None
-        members = {
-            k: v for k, v in message.items() if k in ("outcome", "result", "detail", "feature", "reason")
-        }
+        members = {k: v for k, v in message.items() if k in ("outcome", "result", "detail", "feature", "reason")}
         self._note("answer", "answer", process.name, id=number, cmd=cmd, **members)
         self._snapshot("after answer")
 
     def _on_paused(self, process: Process, message: Message) -> None:
         point = str(message["point"])
         process.paused = int(message["pause"])
-        if self._record and point == process.latest[0] and process.labelled != process.latest:
-            # The recording's own pause comes first; a second one at this call belongs to the program.
-            if not point.endswith((":commit", ":write", ":tx-read")):
-                process.labelled = process.latest
-                self._label()
-                self._resume(process, note=False)
-                return
+        # The recording's own pause comes first; a second one at this call belongs to the program.
+        own = self._record and point.rpartition(":")[2] in PAUSABLE and process.labelled != process.latest
+        if own:
+            process.labelled = process.latest
+            self._label()
+            self._resume(process, note=False)
+            return
         for fault in self._armed:
             if fault.proc == process.name and fault.point == point and fault.action == "crash":
                 self._kill(process, f"crash at {point}")
@@ -249,15 +249,11 @@ class Execution:
         for fault in self._armed:
             if fault.proc == process.name and fault.point == message["point"] and not fault.fired:
                 fault.fired = True
-                self._note(
-                    "suite", "fault", process.name, point=fault.point, action=fault.action, **fault.members
-                )
+                self._note("suite", "fault", process.name, point=fault.point, action=fault.action, **fault.members)
                 return
         if self._record:
             return
-        raise DriverProblem(
-            f"process {process.name!r} reports that an unarmed fault fired at {message['point']!r}"
-        )
+        raise DriverProblem(f"process {process.name!r} reports that an unarmed fault fired at {message['point']!r}")
 
     def _on_point(self, process: Process, message: Message) -> None:
         process.latest = (message["point"], message["nth"])
@@ -273,11 +269,13 @@ class Execution:
         self._log_seen = len(log)
         if not changes:
             return
+        proc = self.points[-1].proc
         for index in range(len(self.points) - 1, -1, -1):
-            if self.points[index].point.endswith(":commit"):
-                old = self.points[index]
-                self.points[index] = Point(old.op_index, old.proc, old.point, old.nth, old.changes + changes)
-                return
+            point = self.points[index]
+            if point.proc == proc:
+                self.points[index] = replace(point, changes=point.changes + changes)
+                if point.point.endswith(":begin"):
+                    return
 
     # -- ops ---------------------------------------------------------------------------------------------------
 
@@ -310,9 +308,7 @@ class Execution:
         args = {"point": point, "nth": op.args["nth"], "action": wire, "sticky": False}
         reply = self._ask(process, "arm", {**args, "world": op.args["world"]} if "world" in op.args else args)
         if reply["outcome"] != "done":
-            raise DriverProblem(
-                f"arm of {point!r} in {op.proc!r} was answered {reply['outcome']}: {_why(reply)}"
-            )
+            raise DriverProblem(f"arm of {point!r} in {op.proc!r} was answered {reply['outcome']}: {_why(reply)}")
 
     def _resume(self, process: Process, note: bool = True) -> None:
         pause, process.paused = process.paused, None
@@ -378,6 +374,11 @@ class Execution:
                 self._note("suite", "missed", fault.proc, point=fault.point, action=fault.action)
 
     # -- evidence ----------------------------------------------------------------------------------------------
+
+    def _on_connect(self, proc: str) -> None:
+        process = self._processes.get(proc)
+        while process is not None and process.link.pending():
+            self._step(process)
 
     def _on_request(self, conn: Conn) -> None:
         self._snapshot("request", conn.proc)

@@ -54,16 +54,12 @@ def _resolve(op: Op, position: int, points: list[Point]) -> Op:
     wanted = tuple(op.args["effect"])
     mine = [p for p in points if p.proc == op.proc and p.op_index >= position]
     for index, point in enumerate(mine):
-        if wanted in point.changes:
-            step = point.point.rpartition(":")[0]
-            name = f"{step}:{op.args['call']}"
-            upto = index + 1 if op.args["call"] in ("begin", "commit") else len(mine)
-            nth = sum(p.point == name for p in mine[: index + 1])
-            if op.args["call"] == "committed":
-                nth = 1 + sum(p.point == name for p in mine[:index])
-                if not any(p.point == name for p in mine[index:upto]):
-                    continue
-            args = {"proc": op.proc, "point": name, "nth": nth, "action": op.args["action"]}
-            extra = {"world": op.args["world"]} if "world" in op.args else {}
-            return Op("arm", {**args, **extra, "changes": [list(c) for c in point.changes]})
+        if wanted not in point.changes or not point.point.endswith(":commit"):
+            continue
+        name = f"{point.point.rpartition(':')[0]}:{op.args['call']}"
+        before = sum(p.point == name for p in mine[:index])
+        nth = before + 1 if op.args["call"] == "committed" else max(before, 1)
+        args = {"proc": op.proc, "point": name, "nth": nth, "action": op.args["action"]}
+        extra = {"world": op.args["world"]} if "world" in op.args else {}
+        return Op("arm", {**args, **extra, "changes": [list(c) for c in point.changes]})
     raise OutOfTier(f"no commit of process {op.proc!r} moves {wanted}")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from conformance.search.execute import Point
+from conformance.search.execute import PAUSABLE, Point
 from conformance.search.program import FREE, RESTART, Op, Program, release, script
 from conformance.search.record import Recording
 from conformance.search.scenario import Scenario
@@ -36,7 +36,6 @@ _FAULTS: dict[str, tuple[tuple[str, str | None], ...]] = {
     "committed": (("crash", None),),
     "answered": (("crash", None),),
 }
-PAUSABLE = ("begin", "read", "committed", "remote", "answered")
 
 
 def epilogues(scenario: Scenario, family_tail: Sequence[Op]) -> dict[str, tuple[Op, ...]]:
@@ -45,15 +44,14 @@ def epilogues(scenario: Scenario, family_tail: Sequence[Op]) -> dict[str, tuple[
     return {"restart": (RESTART, *tail), "continue": (FREE, *tail)}
 
 
-def quick(recording: Recording, ends: dict[str, tuple[Op, ...]]) -> Iterator[Program]:
-    """The scenario itself, once."""
+def scenario_once(recording: Recording, scenario: Scenario, ends: dict[str, tuple[Op, ...]]) -> Iterator[Program]:
+    """The scenario itself, once, without any fault of the sweep."""
+    del scenario
     program = recording.program
     yield program.with_ops("", (*program.ops, *ends["continue"]))
 
 
-def single_faults(
-    recording: Recording, scenario: Scenario, ends: dict[str, tuple[Op, ...]]
-) -> Iterator[Program]:
+def single_faults(recording: Recording, scenario: Scenario, ends: dict[str, tuple[Op, ...]]) -> Iterator[Program]:
     """One fault at every recorded call of the victim."""
     program = recording.program
     for point in _points(recording, scenario):
@@ -63,14 +61,10 @@ def single_faults(
             ops = _insert_after_start(program.ops, point, arm)
             name = f"{action}-{world}" if world else action
             for end in ("restart",) if action == "crash" else ("restart", "continue"):
-                yield program.with_ops(
-                    f"/{point.proc}.{point.point}#{point.nth}@{name}/{end}", (*ops, *ends[end])
-                )
+                yield program.with_ops(f"/{point.proc}.{point.point}#{point.nth}@{name}/{end}", (*ops, *ends[end]))
 
 
-def remote_faults(
-    recording: Recording, scenario: Scenario, ends: dict[str, tuple[Op, ...]]
-) -> Iterator[Program]:
+def remote_faults(recording: Recording, scenario: Scenario, ends: dict[str, tuple[Op, ...]]) -> Iterator[Program]:
     """Every behaviour of the remote, and a kill on either side of its reading of the request."""
     program = recording.program
     if not scenario.remote_faults or not any(e.kind == "connection" for e in recording.history.of("wire")):
@@ -83,9 +77,7 @@ def remote_faults(
         yield program.with_ops(f"/remote@{name}-kill/restart", (script(name), *program.ops, *ends["restart"]))
 
 
-def preemptions(
-    recording: Recording, scenario: Scenario, ends: dict[str, tuple[Op, ...]]
-) -> Iterator[Program]:
+def preemptions(recording: Recording, scenario: Scenario, ends: dict[str, tuple[Op, ...]]) -> Iterator[Program]:
     """The second actor at every point where the first can be paused, and while the remote holds its request."""
     program = recording.program
     for name, second in scenario.seconds.items():
@@ -101,6 +93,27 @@ def preemptions(
             yield program.with_ops(suffix, (*ops, *ends["continue"]))
         if any(e.kind == "connection" for e in recording.history.of("wire")):
             yield from _while_held(program, scenario, name, second, ends)
+
+
+def faults_under_preemption(
+    recording: Recording, scenario: Scenario, ends: dict[str, tuple[Op, ...]]
+) -> Iterator[Program]:
+    """Pairs: one preemption and, later in the same process, one fault of the store."""
+    program = recording.program
+    for name, second in scenario.seconds.items():
+        points = list(_points(recording, scenario))
+        for index, point in enumerate(points):
+            if point.point.rpartition(":")[2] not in PAUSABLE:
+                continue
+            for later in points[index + 1 :]:
+                for action, world in _FAULTS.get(later.point.rpartition(":")[2], ()):
+                    ops = list(_insert_after_start(program.ops, later, _arm(later, action, world)))
+                    ops = list(_insert_after_start(tuple(ops), point, _arm(point, "pause", None)))
+                    at = point.op_index + 3
+                    ops[at:at] = [*second, Op("resume", {"proc": point.proc})]
+                    fault = f"{later.point}#{later.nth}@{action}{'-' + world if world else ''}"
+                    suffix = f"/{point.proc}.{point.point}#{point.nth}@pause+{name}/{fault}/continue"
+                    yield program.with_ops(suffix, (*ops, *ends["continue"]))
 
 
 def _while_held(

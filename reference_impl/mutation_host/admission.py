@@ -9,9 +9,7 @@ from conformance.kit import Unsupported
 from reference_impl.mutation_host.model import Call, fingerprint, input_digest, namespace
 
 Config = Mapping[str, Any]
-_MEMBERS = frozenset(
-    {"version", "request_id", "operation", "connection", "revision", "input", "idempotency_key"}
-)
+_MEMBERS = frozenset({"version", "request_id", "operation", "connection", "revision", "input", "idempotency_key"})
 
 
 class Denied(Exception):
@@ -22,9 +20,7 @@ class Denied(Exception):
         self.code = code
 
 
-def admit(
-    config: Config, context: Mapping[str, Any], request: Mapping[str, Any], deadline_mono_ms: int
-) -> Call:
+def admit(config: Config, context: Mapping[str, Any], request: Mapping[str, Any], deadline_mono_ms: int) -> Call:
     """The admitted call, or :class:`Denied` with the code of the first check that refuses (spec: precedence)."""
     if (
         request.get("version") != "v1alpha2"

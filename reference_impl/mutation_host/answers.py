@@ -34,9 +34,7 @@ class Voice:
     def unknown(self, cause: str | None, attempt: str | None = None, original: str | None = None) -> Answer:
         """The attempt may have been sent and there is no definitive evidence."""
         replayed = original is not None
-        return self._error(
-            "outcome_unknown", self._observation("unknown", attempt, original, replayed, cause)
-        )
+        return self._error("outcome_unknown", self._observation("unknown", attempt, original, replayed, cause))
 
     def applied(self, attempt: str, result: Any) -> Answer:
         """The provider's definitive success, as the live observer knows it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from statemachines.model import Table
 
@@ -31,6 +31,10 @@ class Winner:
     record: Record
 
 
+class IndexUnreadable(Exception):
+    """Whether the key is held could not be established; that is never the same as absence."""
+
+
 def weigh(answer: RemoteAnswer) -> Evidence:
     """Judge a complete answer by the effect contract; a status alone proves neither success nor refusal."""
     body = answer.json()
@@ -46,7 +50,7 @@ class Dispatcher:
     """Carries one call through prepare, gate, send and settle."""
 
     #: What an attempt's outcome fires, by the state that the outcome table gives.
-    _SETTLE = {"Completed": "settle_applied", "Failed": "settle_refused", "Indeterminate": "settle_ambiguous"}
+    _SETTLE: ClassVar = {"Completed": "settle_applied", "Failed": "settle_refused", "Indeterminate": "settle_ambiguous"}
 
     def __init__(self, ledger: Ledger, ports: Ports, outcomes: Table, worker: str) -> None:
         self._ledger = ledger
@@ -60,6 +64,8 @@ class Dispatcher:
         attempt = self._ports.ids.new("invoke.prepare")
         try:
             winner = self.prepare(call, attempt)
+        except IndexUnreadable:
+            return voice.unknown("unavailable")
         except StoreFailed:
             return voice.not_attempted("unavailable", None)
         except AckLost:
@@ -68,6 +74,38 @@ class Dispatcher:
             return voice.not_attempted("unavailable", None)
         if winner is not None:
             return Winner(winner)
+        return self.dispatch(call, attempt, voice)
+
+    def prepare(self, call: Call, attempt: str) -> Record | None:
+        """Anchor and reserve in one transaction; returns the winner instead when the key is held.
+
+        Raises IndexUnreadable when nobody knows whether the key is held.
+        """
+        now = self._ports.clock.now("invoke.prepare")
+        if call.key is None:
+            with self._store.transaction("invoke.prepare") as tx:
+                self._ledger.anchor(tx, call, attempt, self._worker)
+            return None
+        reservation = self._ports.ids.new("invoke.prepare")
+        absent = False
+        try:
+            with self._store.transaction("invoke.prepare") as tx:
+                held = self._ledger.find_live_within(tx, call.namespace, call.key)
+                if held is not None and not is_expired(held, now):
+                    return held
+                absent = True
+                if held is not None and held.reservation is not None:
+                    self._ledger.retire(tx, held.reservation, call.namespace, call.key)
+                self._ledger.anchor(tx, call, attempt, self._worker)
+                self._ledger.reserve(tx, call, attempt, reservation)
+        except StoreFailed as failure:
+            if absent:
+                raise
+            raise IndexUnreadable from failure
+        return None
+
+    def dispatch(self, call: Call, attempt: str, voice: Voice) -> Answer:
+        """From the Prepared row to the answer: the gate, then the one request, then the record."""
         if self._ports.clock.now("invoke.deadline").mono_ms >= call.deadline_mono_ms:
             return self._timed_out(attempt, voice)
         try:
@@ -76,36 +114,19 @@ class Dispatcher:
             self.abort(attempt, "abort_on_refusal", "unavailable")
             return voice.not_attempted("unavailable", attempt)
         except AckLost:
-            return self.take_back(attempt, voice)
+            return self.take_back(call, attempt, voice)
         if not opened:
             return self._lost_race(attempt, voice)
-        evidence = self.send(call)
-        return self.conclude(attempt, evidence, voice)
-
-    def prepare(self, call: Call, attempt: str) -> Record | None:
-        """Anchor and reserve in one transaction; returns the winner instead when the key is held."""
-        now = self._ports.clock.now("invoke.prepare")
-        reservation = self._ports.ids.new("invoke.prepare") if call.key is not None else None
-        with self._store.transaction("invoke.prepare") as tx:
-            if call.key is not None and reservation is not None:
-                held = self._ledger.find_live_within(tx, call.namespace, call.key)
-                if held is not None and not is_expired(held, now):
-                    return held
-                if held is not None and held.reservation is not None:
-                    self._ledger.retire(tx, held.reservation, call.namespace, call.key)
-                self._ledger.anchor(tx, call, attempt, self._worker)
-                self._ledger.reserve(tx, call, attempt, reservation)
-            else:
-                self._ledger.anchor(tx, call, attempt, self._worker)
-        return None
+        return self.conclude(attempt, self.send(call), voice)
 
     def open_gate(self, attempt: str) -> bool:
         """The dispatch gate. Only definite success of this very call permits one send."""
         with self._store.transaction("invoke.open_gate") as tx:
             return self._ledger.move(tx, attempt, "open_gate")
 
-    def take_back(self, attempt: str, voice: Voice) -> Answer:
-        """The gate's acknowledgement was lost: never send; close the attempt if the ledger allows."""
+    def take_back(self, call: Call, attempt: str, voice: Voice) -> Answer:
+        """The gate's acknowledgement was lost: never send ``call``; close the attempt if the ledger allows."""
+        del call
         if self.abort(attempt, "abort_on_lost_gate", "unavailable"):
             return voice.not_attempted("unavailable", attempt)
         try:
@@ -134,9 +155,7 @@ class Dispatcher:
         """The one request of the attempt."""
         payload = {"marker": call.input.get("marker"), "input": call.input}
         try:
-            answer = self._ports.remote.post(
-                "invoke.send", f"/effect/{call.operation}", payload, call.deadline_mono_ms
-            )
+            answer = self._ports.remote.post("invoke.send", f"/effect/{call.operation}", payload, call.deadline_mono_ms)
         except RemoteUnknown as lost:
             return Evidence("ambiguous", cause="timeout" if str(lost) == "timeout" else None)
         return weigh(answer)
@@ -153,12 +172,15 @@ class Dispatcher:
             return voice.refused(attempt, str(evidence.cause))
         return voice.unknown(evidence.cause, attempt)
 
-    def settle(self, attempt: str, trigger: str, state: str, result: str | None, cause: str | None) -> None:
-        """Write the terminal state and let the reservation follow; a fenced or failed write goes to diagnostics."""
+    def settle(self, attempt: str, trigger: str, state: str, result: str | None, cause: str | None) -> bool:
+        """Write the terminal state and let the reservation follow; True when it is known to be recorded.
+
+        A fenced or failed write goes to the diagnostics and changes nothing of what the caller is told.
+        """
         now = self._ports.clock.now("invoke.settle")
         try:
             with self._store.transaction("invoke.settle") as tx:
-                won = self._ledger.move(tx, attempt, trigger, result, cause, now)
+                won = self._ledger.move(tx, attempt, trigger, result=result, cause=cause, now=now)
                 if won:
                     self._ledger.close_reservation(tx, attempt, state, now)
             problem = None if won else f"{state} refused: already settled"
@@ -166,6 +188,7 @@ class Dispatcher:
             problem = f"{state} not known to be recorded: {failure}"
         if problem is not None:
             self._report(attempt, problem)
+        return problem is None
 
     def _report(self, attempt: str, problem: str) -> None:
         try:

@@ -39,8 +39,8 @@ class MutationHost:
         self._ports = ports
         self._store = store
         limits = {**spec.limits, **setup.limits}
-        self._deadline_ms = limits["service_deadline_ms"]
-        ledger = self.ledger_class(store, spec.lifecycles, limits["known_result_retention_ms"])
+        self._deadline_ms = limits["service_deadline_s"] * 1000
+        ledger = self.ledger_class(store, spec.lifecycles, limits["replay_retention_s"] * 1000)
         self.ledger = ledger
         self.dispatcher = self.dispatcher_class(ledger, ports, spec.tables["mutation_outcome"], setup.run)
         self.observer = self.observer_class(ledger, ports, spec.tables["replay_boundary"])
@@ -64,7 +64,7 @@ class MutationHost:
 
     def snapshot(self) -> Mapping[str, Any]:
         """All durable rows in their canonical columns."""
-        return {"source": "store", "kinds": {kind: self._store.rows(sql) for kind, sql in _ROWS.items()}}
+        return {"source": "store", "kinds": self._store.rows(_ROWS)}
 
     def invoke(self, context: Mapping[str, Any], request: Mapping[str, Any]) -> Answer:
         """One invocation: admission, then the key, then a new attempt or an observation."""

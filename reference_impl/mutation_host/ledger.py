@@ -19,10 +19,7 @@ class Ledger:
 
     def __init__(self, store: Store, lifecycles: Mapping[str, Lifecycle], retention_ms: int) -> None:
         self.store = store
-        self._moves = {
-            (lc.id, t.trigger): (t.source, t.dest) for lc in lifecycles.values() for t in lc.transitions
-        }
-        self._unsettled = tuple(s for s in ("Prepared", "Dispatching"))
+        self._moves = {(lc.id, t.trigger): (t.source, t.dest) for lc in lifecycles.values() for t in lc.transitions}
         self._retention_ms = retention_ms
 
     def find_live(self, step: str, namespace: str, key: str) -> Record | None:
@@ -53,7 +50,8 @@ class Ledger:
     def anchor(self, tx: Transaction, call: Call, attempt: str, worker: str) -> None:
         """Insert the Prepared attempt."""
         tx.execute(
-            "INSERT INTO attempts (attempt, request_id, operation, connection, caller, key, input_digest, worker, state)"
+            "INSERT INTO attempts"
+            " (attempt, request_id, operation, connection, caller, key, input_digest, worker, state)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'Prepared')",
             (
                 attempt,
@@ -80,6 +78,7 @@ class Ledger:
         tx: Transaction,
         attempt: str,
         trigger: str,
+        *,
         result: str | None = None,
         cause: str | None = None,
         now: Time | None = None,

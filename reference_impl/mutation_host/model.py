@@ -79,9 +79,7 @@ def namespace(instance: str, context: Mapping[str, Any]) -> str:
     )
 
 
-def fingerprint(
-    config_revision: str, operation: Mapping[str, Any], request: Mapping[str, Any], digest: str
-) -> str:
+def fingerprint(config_revision: str, operation: Mapping[str, Any], request: Mapping[str, Any], digest: str) -> str:
     """The coordinates of mutation-request/v2; ids, deadlines, the key and approvals are no part of it."""
     return canonical_json(
         {

@@ -21,9 +21,7 @@ def only_the_gate_winner_calls(index: Index) -> Iterator[Finding]:
                 continue
             rows = index.rows_before(second.seq)
             mine = index.attempts_of(first)
-            if rows and any(
-                rows.attempts.get(a, {}).get("state") in ("Prepared", "Dispatching") for a in mine
-            ):
+            if rows and any(rows.attempts.get(a, {}).get("state") in ("Prepared", "Dispatching") for a in mine):
                 yield Met(_SECOND[second.cmd])
     for connection in index.connections:
         command = connection.command

@@ -212,9 +212,7 @@ class Index:
         self.rows.append(Rows(event.seq, event.data["why"], event.proc, attempts, reservations))
         log = kinds.get("status_log", ())
         for entry in log[self._log :]:
-            self.moves.append(
-                Move(event.seq, entry["entity"], entry["id"], entry["from_state"], entry["to_state"])
-            )
+            self.moves.append(Move(event.seq, entry["entity"], entry["id"], entry["from_state"], entry["to_state"]))
         self._log = max(self._log, len(log))
 
     def _on_fault(self, event: Event) -> None:

@@ -1,4 +1,7 @@
-"""Key reservations: atomic creation, one dispatch per key, retirement by generation (REPLAY-007, REPLAY-012, RET-018)."""
+"""Key reservations: atomic creation, one dispatch per key, retirement by generation.
+
+REPLAY-007, REPLAY-012, RET-018.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +19,7 @@ RETENTION_MS = 86_400_000
 def reservation_and_attempt_appear_together(index: Index) -> Iterator[Finding]:
     """In no snapshot is there a keyed attempt that never had its reservation, nor a reservation without attempt."""
     for fault in index.faults:
-        if (
-            ANCHOR not in fault.changes
-            or fault.command is None
-            or not fault.command.request.get("idempotency_key")
-        ):
+        if ANCHOR not in fault.changes or fault.command is None or not fault.command.request.get("idempotency_key"):
             continue
         if fault.action == "crash":
             yield Met("crash-after-commit" if fault.point.endswith(":committed") else "crash-before-commit")

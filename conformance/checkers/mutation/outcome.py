@@ -19,9 +19,7 @@ def lost_response_is_unknown(index: Index) -> Iterator[Finding]:
         if len(connections) != 1:
             continue
         loss = _loss(command, connections[0])
-        if loss is None or any(
-            f.proc == command.proc and f.seq > command.seq for f in index.faults if not _pause(f)
-        ):
+        if loss is None or any(f.proc == command.proc and f.seq > command.seq for f in index.faults if not _pause(f)):
             continue
         yield Met(loss)
         if command.outcome == "done" and (command.classification, command.code) != (
