@@ -113,20 +113,7 @@ class Remote:
 
     def receive(self, conn: Conn, method: str, path: str, body: bytes) -> None:
         """The bytes of a request are there: it is read and answered, or only drained, as the script says."""
-        conn.parsed = self._contract.parse(method, path, body)
-        self._recorder.add(
-            "wire",
-            "request",
-            conn.proc,
-            conn=conn.number,
-            read=conn.behaviour.reads,
-            method=method,
-            path=path,
-            marker=conn.parsed.marker,
-            operation=conn.parsed.operation,
-            problem=conn.parsed.problem,
-            digest=hashlib.sha256(body).hexdigest()[:16],
-        )
+        self._log_request(conn, method, path, body, conn.behaviour.reads)
         if not conn.behaviour.reads:
             if conn.behaviour.answer == "close":
                 self._end(conn, Drop(reset=False))
@@ -136,6 +123,10 @@ class Remote:
         self._on_request(conn)
         if conn.behaviour.answer != "hold":
             self._answer(conn, conn.behaviour)
+
+    def discard(self, conn: Conn, method: str, path: str, body: bytes) -> None:
+        """The client went away in the middle of a request: logged as sent, without effect and without an answer."""
+        self._log_request(conn, method, path, body, read=False)
 
     def release(self, conn: Conn, behaviour: Behaviour) -> None:
         """Let a held connection go on as ``behaviour`` says; one that was never read cannot be answered."""
@@ -157,6 +148,22 @@ class Remote:
     def held(self, proc: str | None = None) -> list[Conn]:
         """The connections that wait for a release, of one process or of all."""
         return [c for c in self.connections if c.outcome is None and not c.gone and (proc is None or c.proc == proc)]
+
+    def _log_request(self, conn: Conn, method: str, path: str, body: bytes, read: bool) -> None:
+        conn.parsed = self._contract.parse(method, path, body)
+        self._recorder.add(
+            "wire",
+            "request",
+            conn.proc,
+            conn=conn.number,
+            read=read,
+            method=method,
+            path=path,
+            marker=conn.parsed.marker,
+            operation=conn.parsed.operation,
+            problem=conn.parsed.problem,
+            digest=hashlib.sha256(body).hexdigest()[:16],
+        )
 
     def _answer(self, conn: Conn, behaviour: Behaviour) -> None:
         parsed = conn.parsed or Parsed(None, None)
@@ -184,7 +191,10 @@ class Remote:
     def _end(self, conn: Conn, outcome: Reply | Drop) -> None:
         conn.outcome = outcome
         if isinstance(outcome, Reply):
-            detail = {"how": "answered" if outcome.complete else "cut", "status": outcome.status}
+            detail: dict[str, str | int | None] = {
+                "how": "answered" if outcome.complete else "cut",
+                "status": outcome.status,
+            }
         else:
             detail = {"how": "reset" if outcome.reset else "closed", "status": None}
         self._recorder.add("wire", "response", conn.proc, conn=conn.number, **detail)
