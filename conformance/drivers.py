@@ -92,7 +92,7 @@ def _command(driver: str, words: list[str]) -> Carrier:
 
 def identify(carrier: Carrier) -> Identity:
     """Ask a driver who it is; raises DriverProblem when it does not say so properly."""
-    remote = Remote(Recorder(), EffectContract(), lambda proc: None, lambda conn: None)
+    remote = Remote(Recorder(), EffectContract(), _ignore, _ignore)
     session = carrier.open(remote)
     try:
         link = session.start("hello")
@@ -103,6 +103,10 @@ def identify(carrier: Carrier) -> Identity:
         return _identity(reply["result"])
     finally:
         session.close()
+
+
+def _ignore(_: object) -> None:
+    """What happens at the remote says nothing about an identity."""
 
 
 def _identity(said: dict[str, Any]) -> Identity:

@@ -11,7 +11,6 @@ from reference_impl.driver import Reference
 from reference_impl.planting import Planted
 from reference_impl.variants import VARIANTS
 
-
 REFERENCE = "reference"
 
 

@@ -9,21 +9,27 @@ from typing import Final
 from conformance.carriers.base import Carrier
 from conformance.families.base import Family
 from conformance.search import sweep
-from conformance.search.program import Op, Program
-from conformance.search.record import OutOfTier, Recording, record
-from conformance.search.scenario import Scenario
+from conformance.search.program import Program
+from conformance.search.record import OutOfTier, record
 
-Maker = Callable[[Recording, Scenario, dict[str, tuple[Op, ...]]], Iterator[Program]]
+Maker = Callable[[sweep.Material], Iterator[Program]]
 
 #: budget -> what is made of each scenario, in order.
 BUDGETS: Final[dict[str, tuple[Maker, ...]]] = {
     "quick": (sweep.scenario_once,),
-    "ci": (sweep.scenario_once, sweep.single_faults, sweep.remote_faults, sweep.preemptions),
+    "ci": (
+        sweep.scenario_once,
+        sweep.single_faults,
+        sweep.remote_faults,
+        sweep.preemptions,
+        sweep.second_preemptions,
+    ),
     "nightly": (
         sweep.scenario_once,
         sweep.single_faults,
         sweep.remote_faults,
         sweep.preemptions,
+        sweep.second_preemptions,
         sweep.faults_under_preemption,
     ),
 }
@@ -49,10 +55,15 @@ def make_plan(family: Family, carrier: Carrier, budget: str) -> Plan:
         except OutOfTier as reason:
             skipped.append((scenario.id, str(reason)))
             continue
-        points += sum(p.proc == scenario.victim for p in recording.points)
-        ends = sweep.epilogues(scenario, family.tail)
+        material = sweep.Material(
+            recording,
+            scenario,
+            sweep.epilogues(scenario, family.tail),
+            lambda program: record(program, carrier, family.contract),
+        )
+        points += len(material.points)
         for make in BUDGETS[budget]:
-            programs.extend(make(recording, scenario, ends))
+            programs.extend(make(material))
     return Plan(tuple(programs), tuple(skipped), points)
 
 
