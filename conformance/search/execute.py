@@ -74,6 +74,7 @@ class Execution:
         self._program = program
         self._carrier = carrier
         self._recorder = Recorder()
+        self._note = self._recorder.add
         self._remote = Remote(self._recorder, contract, self._on_connect, self._on_request)
         self._record = record
         self._lenient = lenient
@@ -393,9 +394,9 @@ class Execution:
 
     def _settle(self) -> None:
         for _ in range(_MAX_ROUNDS):
-            before = sum(e.cls in ("answer", "wire") for e in self._recorder.events)
+            before = len(self._recorder.events)
             self._tick()
-            if before == sum(e.cls in ("answer", "wire") for e in self._recorder.events):
+            if not any(e.cls in ("answer", "wire") for e in self._recorder.events[before:]):
                 return
         raise DriverProblem(f"the processes did not come to rest within {_MAX_ROUNDS} rounds of set_time")
 
@@ -450,9 +451,6 @@ class Execution:
 
     def _clock(self) -> dict[str, Any]:
         return {"wall_ms": self._wall_ms, "mono_ms": self._mono_ms, "trusted": self._trusted}
-
-    def _note(self, cls: str, kind: str, proc: str = "", **data: Any) -> None:
-        self._recorder.add(cls, kind, proc, **data)
 
 
 def _why(reply: Message) -> str:
