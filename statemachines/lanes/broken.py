@@ -11,11 +11,11 @@ from statemachines.lanes.rows import Id, LaneError, Row, in_ingress_order, ordin
 
 
 def broken_edges(rows: Iterable[Row], sequence: Sequence[Id]) -> Iterator[tuple[Id, Id]]:
-    """The edges (a, b), a before b by the guard, that `sequence` reverses; in the order in which the a come out.
+    """The edges (a, b), a before b by the guard, that `sequence` reverses; in the order in which the a leave.
 
-    `sequence` must be one that `verdict` accepts; then both rows of a broken edge are stamped, and the search is
-    done among the ordinal keys that are out. It costs O(n log n) and a step for each edge, of which there can be
-    a quadratic number: stop when you have enough.
+    `sequence` must be one that `verdict` accepts; then both rows of a broken edge are stamped, and the
+    search is done among the ordinal keys that are out. It costs O(n log n) and a step for each edge, of
+    which there can be a quadratic number: stop when you have enough.
     """
     by_id = {row.id: row for row in rows}
     out: list[tuple[tuple[Any, ...], Id]] = []  # the stamped rows that are out, by ordinal key

@@ -1,8 +1,9 @@
 """Cycles of a lane, without building a single edge.
 
-The relation is a tournament, so its strongly connected components form a chain; a component of more than one row
-is what the source calls a true cycle. Every edge that touches a zero row is an ingress edge, hence a stamped row
-is described completely by its ordinal key and by its *gap*: the number of zero rows that arrived before it.
+The relation is a tournament, so its strongly connected components form a chain; a component of more than
+one row is what the source calls a true cycle. Every edge that touches a zero row is an ingress edge, hence
+a stamped row is described completely by its ordinal key and by its *gap*: the number of zero rows that
+arrived before it.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from statemachines.lanes.rows import Id, Row, in_ingress_order, ordinal_key
 
 
 def has_cycle(rows: Iterable[Row]) -> bool:
-    """Whether the lane has a cycle: some stamped row precedes another one although a zero row arrived between them.
+    """Whether the lane has a cycle: whether some gap holds a smaller ordinal key than an earlier gap.
 
-    That is, some gap holds a smaller ordinal key than an earlier gap. Then p -> q -> zero row -> p.
+    Then the later row p precedes the earlier row q by ordinal, q a zero row between them, and that one p.
     """
     largest_before: tuple[object, ...] | None = None  # over the gaps that are closed
     largest: tuple[object, ...] | None = None  # with the gap that is open
@@ -34,11 +35,11 @@ def has_cycle(rows: Iterable[Row]) -> bool:
 
 
 def components(rows: Iterable[Row]) -> list[list[Id]]:
-    """The strongly connected components in the order in which the guard arranges them; ids ascend inside each.
+    """The strongly connected components in the order that the guard gives them; ids ascend inside each.
 
-    A set that holds the predecessors of all its rows is made of the first k stamped rows by ordinal and the first
-    j zero rows by ingress, with max gap of the k <= j <= min gap of the other stamped rows. Those sets form a
-    chain, and the components are the steps of the chain (ORDER-015).
+    A set that holds the predecessors of all its rows is made of the first k stamped rows by ordinal and the
+    first j zero rows by ingress, with max gap of the k <= j <= min gap of the other stamped rows. Those
+    sets form a chain, and the components are the steps of the chain (ORDER-015).
     """
     zeros, stamped, gaps = _by_gap(in_ingress_order(rows))
     by_ordinal = _ordinal_order(stamped)

@@ -1,7 +1,7 @@
 """Dates of rows as text that compares like the instants themselves.
 
-Stores keep more digits than `datetime` does (some count 100 ns), and a digit dropped here would change the order of
-a lane. So the fraction is kept as text, filled up to nine digits.
+Stores keep more digits than `datetime` does (some count 100 ns), and a digit dropped here would change the
+order of a lane. So the fraction is kept as text, filled up to nine digits.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _CANONICAL = re.compile(r"(?P<day>\d{4}-\d\d-\d\d)T(?P<clock>\d\d:\d\d:\d\d)\.(?
 
 
 def parse_instant(text: str) -> tuple[str, str]:
-    """The instant as `YYYY-MM-DDThh:mm:ss.nnnnnnnnn` with its zone behind it, and the zone alone ("" for none).
+    """The instant as `YYYY-MM-DDThh:mm:ss.nnnnnnnnn` and zone, and the zone alone ("" for none).
 
     Takes ISO 8601 with up to nine digits of a second. Two results of one zone compare like their instants.
     Raises `ValueError` for anything else.
@@ -35,7 +35,7 @@ def parse_instant(text: str) -> tuple[str, str]:
 
 
 def short_labels(instants: Iterable[object]) -> list[str]:
-    """The shortest labels that still tell the instants apart: no common day, no zone, no digits that are all zero."""
+    """Short labels that still tell the instants apart: no common day, no zone, no needless zeros."""
     texts = [str(instant) for instant in instants]
     found = [_CANONICAL.fullmatch(text) for text in texts]
     parts = [match for match in found if match is not None]
@@ -44,6 +44,8 @@ def short_labels(instants: Iterable[object]) -> list[str]:
     digits = max(len(part["digits"].rstrip("0")) for part in parts)
     one_day = len({part["day"] for part in parts}) == 1
     return [
-        ("" if one_day else part["day"] + " ") + part["clock"] + ("." + part["digits"][:digits] if digits else "")
+        ("" if one_day else part["day"] + " ")
+        + part["clock"]
+        + ("." + part["digits"][:digits] if digits else "")
         for part in parts
     ]

@@ -1,7 +1,8 @@
 """Lanes from files: JSON in the shape of `tests/golden/golden_lanes.json`, or CSV with a header.
 
-Columns (case and underscores do not matter): `id`, `enqueue_ordinal` or `ordinal`, `created_date` or `created`,
-`delivery_sequence` or `sequence`. An empty ordinal means 0. Every complaint is one sentence that names the row.
+Columns (case and underscores do not matter): `id`, `enqueue_ordinal` or `ordinal`, `created_date` or
+`created`, `delivery_sequence` or `sequence`. An empty ordinal means 0. Every complaint is one sentence that
+names the row.
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ def load_lane(text: str, source: str, wanted: str | None = None) -> Lane:
         name, cells = _from_json(text, source, wanted)
     else:
         if wanted is not None:
-            raise LaneError(f"{source} is CSV and holds one lane; --lane chooses among the lanes of a JSON file")
+            raise LaneError(
+                f"{source} is CSV and holds one lane; --lane chooses among the lanes of a JSON file"
+            )
         name, cells = source, _from_csv(text, source)
     return Lane(name, tuple(_rows(list(cells))))
 
@@ -79,7 +82,9 @@ def _from_json(text: str, source: str, wanted: str | None) -> tuple[str, Iterato
     if isinstance(document, dict):
         rows, name = document.get("rows"), str(document.get("name", source))
     if not isinstance(rows, list):
-        raise LaneError(f"{source} has no list of rows; expected a list, {{rows: […]}} or {{lanes: [{{name, rows}} …]}}")
+        raise LaneError(
+            f"{source} has no list of rows; expected a list, {{rows: […]}} or {{lanes: [{{name, rows}} …]}}"
+        )
     return name, (_json_row(row, f"{source}, row {i}") for i, row in enumerate(rows, 1))
 
 
@@ -147,7 +152,8 @@ def _rows(cells: Sequence[_Cells]) -> Iterator[Row]:
         sequence = _integer(cell.sequence)
         if sequence is None:
             raise LaneError(
-                f"{cell.where} (id {id_}): delivery_sequence is {_shown(cell.sequence)}; it must be a whole number"
+                f"{cell.where} (id {id_}): delivery_sequence is {_shown(cell.sequence)}; "
+                "it must be a whole number"
             )
         yield Row(id_, ordinal, created, sequence)
 
@@ -181,7 +187,8 @@ def _dates(cells: Iterable[_Cells]) -> list[Any]:
             kind = here
         elif here != kind:
             raise LaneError(
-                f"{cell.where}: created_date {_shown(cell.created)} has {here}, the rows before it have {kind}; "
+                f"{cell.where}: created_date {_shown(cell.created)} has {here}, "
+                f"the rows before it have {kind}; "
                 "write all dates of a lane in one zone"
             )
         dates.append(date)

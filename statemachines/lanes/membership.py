@@ -13,12 +13,13 @@ from statemachines.lanes.rows import Id, LaneError, Row, in_ingress_order, prece
 def members(rows: Iterable[Row], boundary: Id | None, head: Id) -> list[Id]:
     """The ids of the generation that starts after `boundary` and ends at `head`, ascending.
 
-    `boundary` is the previous executed row, itself left out, or None where nothing was executed before; `head` is
-    the selected row, always a member. Two comparisons decide, each choosing its own key (GEN-005): x precedes the
-    head, and the boundary precedes x. Neither reachability nor a stretch of the replay gives the same set.
+    `boundary` is the previous executed row, itself left out, or None where nothing was executed before;
+    `head` is the selected row, always a member. Two comparisons decide, each choosing its own key
+    (GEN-005): x precedes the head, and the boundary precedes x. Neither reachability nor a stretch of the
+    replay gives the same set.
 
-    A row that an ended generation consumed must not come back (GEN-044): leave it out of `rows`. The lane order
-    cannot know it. Replay the members alone: rows outside them make and break no cycle (ORDER-023).
+    A row that an ended generation consumed must not come back (GEN-044): leave it out of `rows`. The lane
+    order cannot know it. Replay the members alone: rows outside them make and break no cycle (ORDER-023).
 
     Raises `LaneError` where `boundary` or `head` is not in the lane, or where both are the same row.
     """

@@ -1,8 +1,8 @@
 """The same answers straight from the definitions, over a graph with every edge; for small lanes.
 
-Nothing here knows gaps, floors or any other shortcut: `networkx` finds the components and the order between them.
-The tests hold the production functions against these, and so can anybody who doubts them. A lane of n rows has
-n(n-1)/2 edges, so stay below a few hundred rows.
+Nothing here knows gaps, floors or any other shortcut: `networkx` finds the components and the order between
+them. The tests hold the production functions against these, and so can anybody who doubts them. A lane of n
+rows has n(n-1)/2 edges, so stay below a few hundred rows.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ ROWS_AT_MOST = 200
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """One row as drawn: labels for people, its cycle (numbered from 0 along the sequence) and its two places."""
+    """One row as drawn: labels for people, its cycle (counted from 0 along the sequence), its two places."""
 
     row: str
     ordinal: str
@@ -31,7 +31,7 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """One row that left early: `early` and the rows that `waited` though they precede it, as places replayed."""
+    """A row that left `early` and the rows that `waited` though they precede it, all as places replayed."""
 
     early: int
     waited: tuple[int, ...]
@@ -75,7 +75,14 @@ def picture(title: str, rows: Iterable[Row], reading: str = "B", reasons_at_most
         title=label(title),
         summary=_summary(len(lane), len(cycles), len(edges), reading),
         dots=tuple(
-            Dot(label(row.id), str(row.ordinal) if row.ordinal else "", date, cycle_of.get(row.id), i, place[row.id])
+            Dot(
+                label(row.id),
+                str(row.ordinal) if row.ordinal else "",
+                date,
+                cycle_of.get(row.id),
+                i,
+                place[row.id],
+            )
             for i, (row, date) in enumerate(zip(lane, dates, strict=True))
         ),
         cycles=tuple((min(map(place.__getitem__, c)), max(map(place.__getitem__, c))) for c in cycles),
@@ -84,15 +91,36 @@ def picture(title: str, rows: Iterable[Row], reading: str = "B", reasons_at_most
     )
 
 
+def nested(breaks: tuple[Break, ...]) -> list[tuple[int, Break]]:
+    """Each arc with its column; arcs that do not overlap share one, short arcs stand inside long ones."""
+    columns: list[list[Break]] = []
+    placed = []
+    for arc in sorted(breaks, key=lambda arc: arc.waited[-1] - arc.early):
+        depth = next(
+            (
+                d
+                for d, column in enumerate(columns)
+                if all(other.waited[-1] < arc.early or arc.waited[-1] < other.early for other in column)
+            ),
+            len(columns),
+        )
+        if depth == len(columns):
+            columns.append([])
+        columns[depth].append(arc)
+        placed.append((depth, arc))
+    return placed
+
+
 def label(value: object) -> str:
     """A value as text for a drawing: no character that could steer a terminal or spoil a document."""
     return "".join(ch if ch.isprintable() else "\N{REPLACEMENT CHARACTER}" for ch in str(value))
 
 
 def _dates(lane: Sequence[Row]) -> list[str]:
-    """Short dates; with the delivery sequence where equal dates need it."""
+    """Short dates; with the delivery sequence where it decides between equal dates."""
     dates = [label(date) for date in short_labels(row.created for row in lane)]
-    if len(set(dates)) == len(dates):
+    decided = {(row.created, row.sequence) for row in lane}
+    if len(decided) == len({row.created for row in lane}):
         return dates
     return [f"{date} #{label(row.sequence)}" for date, row in zip(dates, lane, strict=True)]
 
@@ -113,13 +141,13 @@ def _reasons(lane: list[Row], edges: list[tuple[Id, Id]], most: int) -> tuple[st
     by_id = {row.id: row for row in lane}
     reasons = []
     for a, b in islice(edges, most):
-        cycle = " → ".join(label(id_) for id_ in [*shortest_cycle(lane, a, b), a])
-        reasons.append(
-            f"{label(a)} → {label(b)}  {why(by_id[a], by_id[b])}, but {cycle} is a cycle "
-            f"and row {label(b)} arrived earlier"
-        )
+        cycle = " → ".join(str(id_) for id_ in [*shortest_cycle(lane, a, b), a])
+        reason = f"{a} → {b}  {why(by_id[a], by_id[b])}, but {cycle} is a cycle and row {b} arrived earlier"
+        reasons.append(label(reason))
     if len(edges) > most:
-        reasons.append(f"and {_count(len(edges) - most, 'more edge')} inside the same cycles, for the same reason")
+        reasons.append(
+            f"and {_count(len(edges) - most, 'more edge')} inside the same cycles, for the same reason"
+        )
     return tuple(reasons)
 
 

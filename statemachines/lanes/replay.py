@@ -1,8 +1,8 @@
 """The sequence in which a lane's rows reach the Flow, under each reading of "only that cycle is broken".
 
-All readings keep every edge of an acyclic lane and differ only in the order of stamped rows between the same two
-zero rows. B is normative (ORDER-022): release a row that nothing left precedes; where there is none, release the
-one with the smallest ingress key; look again.
+All readings keep every edge of an acyclic lane and differ only in the order of stamped rows between the
+same two zero rows. B is normative (ORDER-022): release a row that nothing left precedes; where there is
+none, release the one with the smallest ingress key; look again.
 
 Source: source-settle, Scope Guard, sentences 5 and 6 (ORDER-009 to ORDER-024).
 """
@@ -21,11 +21,11 @@ from statemachines.lanes.rows import Id, Row, in_ingress_order, ordinal_key
 def replay(rows: Iterable[Row]) -> list[Id]:
     """The normative sequence (reading B), as ids, in O(n log n) time and linear memory.
 
-    A zero row leaves when all that arrived before it has left, so zero rows keep ingress order and every stamped
-    row leaves between its two zero rows, in its gap. The *floor* of a gap is the smallest ordinal key of all later
-    gaps. A row below the floor is preceded by nothing but smaller ordinals: those leave first, by ordinal. The
-    others are all preceded by the row on the floor, which itself has to wait for the next zero row: a cycle, so
-    they leave by ingress.
+    A zero row leaves when all that arrived before it has left, so zero rows keep ingress order and every
+    stamped row leaves between its two zero rows, in its gap. The *floor* of a gap is the smallest ordinal
+    key of all later gaps. A row below the floor is preceded by nothing but smaller ordinals: those leave
+    first, by ordinal. The others are all preceded by the row on the floor, which itself has to wait for the
+    next zero row: a cycle, so they leave by ingress.
 
     Raises `LaneError` for duplicate ids and for ids or dates that cannot be compared.
     """
@@ -46,7 +46,7 @@ def replay(rows: Iterable[Row]) -> list[Id]:
 
 
 def _leave(gap: list[Row], floor: tuple[Any, ...], backwards: list[Id]) -> tuple[Any, ...]:
-    """Append the rows of one gap, given latest first, to the reversed sequence; return the floor of the gap before."""
+    """Append one gap's rows, latest first, to the reversed sequence; return the floor of the gap before."""
     free = [row for row in gap if ordinal_key(row) < floor]
     if len(free) < len(gap):
         backwards += [row.id for row in gap if ordinal_key(row) > floor]

@@ -39,8 +39,8 @@ class Row:
     def __post_init__(self) -> None:
         if type(self.ordinal) is not int or self.ordinal < 0:
             raise LaneError(
-                f"row {self.id!r}: the ordinal is {self.ordinal!r}, but an ordinal is a whole number from 0 up "
-                "(0 marks a row of an older version)"
+                f"row {self.id!r}: the ordinal is {self.ordinal!r}, but an ordinal is a whole number "
+                "from 0 up (0 marks a row of an older version)"
             )
 
 
@@ -52,7 +52,7 @@ ingress_key: Callable[[Row], tuple[Any, ...]] = attrgetter("created", "sequence"
 
 
 def precedes(a: Row, b: Row) -> bool:
-    """Whether `a` precedes `b` by the claim guard; each pair chooses its own key (ORDER-001, ORDER-002, ORDER-008)."""
+    """Whether `a` precedes `b` by the claim guard; each pair chooses its own key (ORDER-001, -002, -008)."""
     if a.ordinal and b.ordinal:
         return ordinal_key(a) < ordinal_key(b)
     return ingress_key(a) < ingress_key(b)
@@ -61,7 +61,8 @@ def precedes(a: Row, b: Row) -> bool:
 def in_ingress_order(rows: Iterable[Row]) -> list[Row]:
     """The rows sorted by ingress key.
 
-    Raises `LaneError` where two rows share an id, or where ids or dates of different kinds cannot be compared.
+    Raises `LaneError` where two rows share an id, or where ids or dates of different kinds cannot be
+    compared.
     """
     lane = list(rows)
     try:

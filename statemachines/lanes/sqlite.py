@@ -28,8 +28,9 @@ ORDER BY gap, stamped, rank > floor, CASE WHEN stamped AND rank < floor THEN ran
 def replay_statement(table: str = "lane") -> str:
     """The statement that selects the ids of `table` in the normative sequence.
 
-    The table (or view) has the columns `id`, `enqueue_ordinal`, `created_date` and `delivery_sequence`, compared as
-    SQLite compares them: store dates as numbers or as text of one fixed width in one zone. Needs SQLite 3.28 (2019).
+    The table (or view) has the columns `id`, `enqueue_ordinal`, `created_date` and `delivery_sequence`,
+    compared as SQLite compares them: store dates as numbers or as text of one fixed width in one zone.
+    Needs SQLite 3.28 (2019).
     """
     quoted = '"' + table.replace('"', '""') + '"'
     return _STATEMENT.format(table=quoted, nothing=2**63 - 1)
@@ -38,7 +39,8 @@ def replay_statement(table: str = "lane") -> str:
 def replay_in_sqlite(connection: sqlite3.Connection, rows: Iterable[Row]) -> list[Id]:
     """Put `rows` into a temporary table, replay them there, drop the table again.
 
-    Ids, dates and delivery sequences must be integers, floats or texts; otherwise `sqlite3` raises its own error.
+    Ids, dates and delivery sequences must be integers, floats or texts; otherwise `sqlite3` raises its own
+    error.
     """
     connection.execute("CREATE TEMP TABLE lane_replay (id, enqueue_ordinal, created_date, delivery_sequence)")
     try:

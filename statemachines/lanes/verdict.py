@@ -21,7 +21,7 @@ from statemachines.lanes.rows import Id, LaneError, Row, in_ingress_order, ordin
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`ok`, a `reason` that a person understands, and the `pair` (a, b) that decided: a had to come before b."""
+    """`ok`, a `reason` for people, and the `pair` (a, b) that decided: a had to come out before b."""
 
     ok: bool
     reason: str
@@ -31,8 +31,8 @@ class Verdict:
 def verdict(rows: Iterable[Row], sequence: Sequence[Id], reading: str | None = None) -> Verdict:
     """Judge `sequence`, the ids of one payload in the order in which they came out, in O(n log n).
 
-    `rows` are the rows of that payload (not of the lane around it). With `reading` ("A", "B" or "D") the sequence
-    must also be equal to that reading's. Raises `LaneError` for bad rows or an unknown reading.
+    `rows` are the rows of that payload (not of the lane around it). With `reading` ("A", "B" or "D") the
+    sequence must also be equal to that reading's. Raises `LaneError` for bad rows or an unknown reading.
     """
     if reading is not None and reading not in READINGS:
         raise LaneError(f"there is no reading {reading!r}; known are {', '.join(READINGS)}")
@@ -127,7 +127,7 @@ def _unanimity(lane: list[Row], came_out: list[Row]) -> Verdict | None:
 
 
 def _reversed_under_both(gap: list[Row], places: list[int]) -> int | None:
-    """The first index whose row has a smaller ordinal key and a smaller place than some row before it in `gap`.
+    """The first index whose row has a smaller ordinal key and place than some row before it in `gap`.
 
     A Fenwick tree over the ordinals, largest first, holds the largest place seen so far.
     """
@@ -146,8 +146,7 @@ def _reversed_under_both(gap: list[Row], places: list[int]) -> int | None:
             node &= node - 1
         node = r
         while node <= size:
-            if tree[node] < mine:
-                tree[node] = mine
+            tree[node] = max(tree[node], mine)
             node += node & -node
     return None
 
