@@ -89,6 +89,8 @@ def _from_json(text: str, source: str, wanted: str | None) -> tuple[str, Iterato
 
 
 def _choose(lanes: Any, source: str, wanted: str | None) -> Any:
+    if not isinstance(lanes, list):
+        raise LaneError(f"{source}: lanes is {_shown(lanes)}, not a list")
     named = {str(lane["name"]): lane for lane in lanes if isinstance(lane, dict) and "name" in lane}
     if wanted in named:
         return named[wanted]
@@ -187,8 +189,8 @@ def _dates(cells: Iterable[_Cells]) -> list[Any]:
             kind = here
         elif here != kind:
             raise LaneError(
-                f"{cell.where}: created_date {_shown(cell.created)} has {here}, "
-                f"the rows before it have {kind}; "
+                f"{cell.where}: created_date {_shown(cell.created)} is {here} "
+                f"where the rows before it have {kind}; "
                 "write all dates of a lane in one zone"
             )
         dates.append(date)
@@ -206,7 +208,7 @@ def _date(cell: _Cells) -> tuple[Any, str]:
             f"{cell.where}: created_date is {_shown(cell.created)}; "
             "it must be an ISO 8601 date such as 2026-01-31T08:30:00Z, with at most nine digits of a second"
         ) from None
-    return date, f"the zone {zone}" if zone else "no time zone"
+    return date, f"a date in zone {zone}" if zone else "a date without a time zone"
 
 
 def _integer(value: Any) -> int | None:
