@@ -108,7 +108,7 @@ def test_csv_from_stdin(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     ("words", "sentence"),
     [
         (["--lane", "three-cycle", "--head", "8"], "the head '8' is not in the lane; it holds rows 1, 2, 3"),
-        (["--lane", "three-cycle", "--boundary", "1"], "--boundary says where a generation begins; say with --head"),
+        (["--lane", "three-cycle", "--boundary", "1"], "say with --head where it ends"),
         (["--lane", "four-cycle"], "has no lane 'four-cycle'; it has stamped-inverted, "),
     ],
 )  # fmt: skip
