@@ -11,7 +11,9 @@ from collections.abc import Iterable
 from datetime import datetime
 
 _FRACTION = re.compile(r"(?P<head>.*\d{2}:?\d{2}:?\d{2})[.,](?P<digits>\d+)(?P<zone>.*)")
-_CANONICAL = re.compile(r"(?P<day>\d{4}-\d\d-\d\d)T(?P<clock>\d\d:\d\d:\d\d)\.(?P<digits>\d{9})(?P<zone>.*)")
+_DATE = re.compile(
+    r"(?P<day>\d{4}-\d\d-\d\d)[T ](?P<clock>\d\d:\d\d:\d\d)(?:\.(?P<digits>\d+))?(?P<zone>Z|[+-][\d:]+)?"
+)
 
 
 def parse_instant(text: str) -> tuple[str, str]:
@@ -37,15 +39,14 @@ def parse_instant(text: str) -> tuple[str, str]:
 def short_labels(instants: Iterable[object]) -> list[str]:
     """Short labels that still tell the instants apart: no common day, no zone, no needless zeros."""
     texts = [str(instant) for instant in instants]
-    found = [_CANONICAL.fullmatch(text) for text in texts]
+    found = [_DATE.fullmatch(text) for text in texts]
     parts = [match for match in found if match is not None]
-    if len(parts) < len(texts) or not parts:
+    if len(parts) < len(texts) or len({part["zone"] for part in parts}) != 1:
         return texts
-    digits = max(len(part["digits"].rstrip("0")) for part in parts)
+    fractions = [(part["digits"] or "").rstrip("0") for part in parts]
+    digits = max(map(len, fractions))
     one_day = len({part["day"] for part in parts}) == 1
     return [
-        ("" if one_day else part["day"] + " ")
-        + part["clock"]
-        + ("." + part["digits"][:digits] if digits else "")
-        for part in parts
+        ("" if one_day else part["day"] + " ") + part["clock"] + (f".{fraction:0<{digits}}" if digits else "")
+        for part, fraction in zip(parts, fractions, strict=True)
     ]

@@ -216,3 +216,5 @@ def test_labels_are_as_short_as_they_can_be() -> None:
         "2026-01-02 00:00:01",
     ]
     assert short_labels([5, 17]) == ["5", "17"]
+    assert short_labels([ZONED]) == ["00:00:00"]
+    assert short_labels([ZONED, NAIVE]) == [str(ZONED), str(NAIVE)]
