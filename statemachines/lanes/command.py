@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
+import os
 import sys
 from itertools import islice
 from pathlib import Path
@@ -52,6 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the lane; exit status 0, or 2 with one sentence on stderr where the input is bad."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")  # the drawings need it, whatever the locale says
     try:
         lane = load_lane(_read(args.file), "stdin" if args.file == "-" else args.file, args.lane)
         lane = _generation(lane, args.boundary, args.head)
@@ -60,9 +64,12 @@ def run(args: argparse.Namespace) -> int:
         else:
             drawn = picture(lane.name, lane.rows, args.reading)
             print(draw_svg(drawn) if args.format == "svg" else draw_text(drawn), end="")
+        sys.stdout.flush()
     except LaneError as error:
         print(f"lane: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # the reader, `head` say, has seen enough; keep the interpreter from trying again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 

@@ -64,15 +64,16 @@ def in_ingress_order(rows: Iterable[Row]) -> list[Row]:
     Raises `LaneError` where two rows share an id, or where ids or dates of different kinds cannot be
     compared.
     """
-    lane = list(rows)
+    given = list(rows)
     try:
         # Three stable sorts by one attribute each: at a million rows half the time of one sort by tuples.
-        for part in ("id", "sequence", "created"):
-            lane.sort(key=attrgetter(part))
+        lane = sorted(given, key=attrgetter("id"))
+        lane.sort(key=attrgetter("sequence"))
+        lane.sort(key=attrgetter("created"))
     except TypeError:
-        raise LaneError(_why_incomparable(list(rows))) from None
+        raise LaneError(_why_incomparable(given)) from None
     if len({row.id for row in lane}) < len(lane):
-        raise LaneError(_which_twice(lane))
+        raise LaneError(_which_twice(given))
     return lane
 
 

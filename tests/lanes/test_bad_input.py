@@ -70,7 +70,7 @@ def test_every_function_refuses_rows_that_cannot_be_ordered(
 
 def test_mixed_time_zones_name_the_row() -> None:
     with pytest.raises(LaneError, match=r"^row 2: its date is a date without a time zone, that of row 1 is"):
-        replay([Row(1, 0, ZONED, 0), Row(2, 0, NAIVE, 0)])
+        replay(iter([Row(1, 0, ZONED, 0), Row(2, 0, NAIVE, 0)]))
 
 
 def test_a_head_or_boundary_outside_the_lane_is_named() -> None:
