@@ -4,10 +4,21 @@ import random
 import sqlite3
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from statemachines.lanes import READINGS, Row, components, has_cycle, ingress_key, oracle, replay, verdict
+from statemachines.lanes import (
+    READINGS,
+    Row,
+    components,
+    has_cycle,
+    ingress_key,
+    members,
+    oracle,
+    precedes,
+    replay,
+    verdict,
+)
 from statemachines.lanes.broken import broken_edges, shortest_cycle
 from statemachines.lanes.sqlite import replay_in_sqlite
 from tests.lanes.second_opinion import in_degree_components, two_finger_replay
@@ -133,3 +144,20 @@ def test_readings_give_up_more_and_more_edges(rows: list[Row]) -> None:
     d, b, a = (oracle.broken(rows, READINGS[letter](rows)) for letter in "DBA")
     assert d <= b <= a
     assert bool(d) == has_cycle(rows)
+
+
+@steadily
+@given(lanes(), st.randoms(use_true_random=False))
+def test_membership_is_local_and_consecutive_generations_are_disjoint(
+    rows: list[Row], chance: random.Random
+) -> None:
+    assume(len(rows) >= 3)
+    first, last, next_last = chance.sample(rows, 3)
+    assume(precedes(last, next_last))  # as in a running lane: a boundary precedes its head
+    boundary, head, next_head = first.id, last.id, next_last.id
+    generation = set(members(rows, boundary, head))
+    fewer = [row for row in rows if row.id in {boundary, head} or chance.random() < 0.5]
+    assert set(members(fewer, boundary, head)) == generation & {row.id for row in fewer}
+    assert generation.isdisjoint(members(rows, head, next_head))
+    assert boundary not in generation
+    assert replay([row for row in rows if row.id in generation])[-1] == head
