@@ -118,9 +118,7 @@ def table_of_times(sizes: list[int]) -> None:
             ]
             if size <= 100_000:
                 rest.append(in_sqlite(rows, few))
-            print(
-                f"{size:>9,} {replayed:>12.4f}{growth:>12}" + "".join(f"{t:>12.4f}" for t in rest), flush=True
-            )
+            print(f"{size:>9,} {replayed:>12.4f}{growth:>12}" + "".join(f"{t:>12.4f}" for t in rest), flush=True)
 
 
 def table_of_sorts(sizes: list[int]) -> None:
@@ -147,18 +145,12 @@ def table_of_graphs() -> None:
         times = [seconds(replay, rows, runs=5), seconds(by_networkx, rows, runs=1)]
         words = [f"{t:>13.4f}" for t in times]
         words.append(f"{seconds(oracle.reading_b, rows, runs=1):>13.4f}" if size <= 150 else f"{'':>13}")
-        words.append(
-            f"{seconds(by_graphlib, rows, runs=1):>11.4f}" if kind == "acyclic" else f"{'a cycle':>11}"
-        )
-        print(
-            f"{kind:<10}{size:>6,} rows {size * (size - 1) // 2:>10,} edges     " + "".join(words), flush=True
-        )
+        words.append(f"{seconds(by_graphlib, rows, runs=1):>11.4f}" if kind == "acyclic" else f"{'a cycle':>11}")
+        print(f"{kind:<10}{size:>6,} rows {size * (size - 1) // 2:>10,} edges     " + "".join(words), flush=True)
 
 
 def table_of_memory(sizes: list[int]) -> None:
-    print(
-        "\npeak memory beside the rows themselves, bytes a row (traced)     replay B   components    verdict"
-    )
+    print("\npeak memory beside the rows themselves, bytes a row (traced)     replay B   components    verdict")
     for size in sizes:
         rows = make("mixed", size)
         sequence = replay(rows)
@@ -170,9 +162,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="no lane of a million rows")
     sizes = [1_000, 10_000, 100_000] + ([] if parser.parse_args().quick else [1_000_000])
-    versions = (
-        f"CPython {platform.python_version()}, SQLite {sqlite3.sqlite_version}, networkx {nx.__version__}"
-    )
+    versions = f"CPython {platform.python_version()}, SQLite {sqlite3.sqlite_version}, networkx {nx.__version__}"
     print(f"lane order: {versions}, {platform.system()} {platform.machine()}; medians in processor seconds")
     table_of_times(sizes)
     table_of_sorts(sizes)

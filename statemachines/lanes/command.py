@@ -38,17 +38,11 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `lane`."""
-    parser.add_argument(
-        "file", metavar="FILE", help="rows as JSON or CSV (see docs/lane-order.md); - reads stdin"
-    )
+    parser.add_argument("file", metavar="FILE", help="rows as JSON or CSV (see docs/lane-order.md); - reads stdin")
     parser.add_argument("--lane", metavar="NAME", help="which lane, where the file holds several")
     parser.add_argument("--head", metavar="ID", help="only the generation that ends at this row")
-    parser.add_argument(
-        "--boundary", metavar="ID", help="with --head: the row executed before that generation"
-    )
-    parser.add_argument(
-        "--reading", choices=list(READINGS), default="B", help="how cycles are broken (B is normative)"
-    )
+    parser.add_argument("--boundary", metavar="ID", help="with --head: the row executed before that generation")
+    parser.add_argument("--reading", choices=list(READINGS), default="B", help="how cycles are broken (B is normative)")
     parser.add_argument("--format", choices=["text", "json", "svg"], default="text", help="what to print")
 
 
@@ -96,9 +90,7 @@ def _generation(lane: Lane, boundary: str | None, head: str | None) -> Lane:
 
     chosen = set(members(lane.rows, None if boundary is None else typed(boundary), typed(head)))
     after = "" if boundary is None else f" after row {boundary}"
-    return Lane(
-        f"{lane.name}, generation of row {head}{after}", tuple(r for r in lane.rows if r.id in chosen)
-    )
+    return Lane(f"{lane.name}, generation of row {head}{after}", tuple(r for r in lane.rows if r.id in chosen))
 
 
 def _as_json(lane: Lane, reading: str) -> str:

@@ -58,9 +58,7 @@ def load_lane(text: str, source: str, wanted: str | None = None) -> Lane:
         name, cells = _from_json(text, source, wanted)
     else:
         if wanted is not None:
-            raise LaneError(
-                f"{source} is CSV and holds one lane; --lane chooses among the lanes of a JSON file"
-            )
+            raise LaneError(f"{source} is CSV and holds one lane; --lane chooses among the lanes of a JSON file")
         name, cells = source, _from_csv(text, source)
     return Lane(name, tuple(_rows(list(cells))))
 
@@ -154,8 +152,7 @@ def _rows(cells: Sequence[_Cells]) -> Iterator[Row]:
         sequence = _integer(cell.sequence)
         if sequence is None:
             raise LaneError(
-                f"{cell.where} (id {id_}): delivery_sequence is {_shown(cell.sequence)}; "
-                "it must be a whole number"
+                f"{cell.where} (id {id_}): delivery_sequence is {_shown(cell.sequence)}; it must be a whole number"
             )
         yield Row(id_, ordinal, created, sequence)
 

@@ -29,9 +29,7 @@ def members(rows: Iterable[Row], boundary: Id | None, head: Id) -> list[Id]:
         return sorted(x.id for x in lane if x is last or precedes(x, last))
     first = _find(lane, boundary, "boundary")
     if first is last:
-        raise LaneError(
-            f"row {head!r} is boundary and head at once; a generation ends at a row that has not run yet"
-        )
+        raise LaneError(f"row {head!r} is boundary and head at once; a generation ends at a row that has not run yet")
     return sorted(x.id for x in lane if x is last or (precedes(first, x) and precedes(x, last)))
 
 

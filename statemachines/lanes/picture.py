@@ -145,9 +145,7 @@ def _reasons(lane: list[Row], edges: list[tuple[Id, Id]], most: int) -> tuple[st
         reason = f"{a} → {b}  {why(by_id[a], by_id[b])}, but {cycle} is a cycle and row {b} arrived earlier"
         reasons.append(label(reason))
     if len(edges) > most:
-        reasons.append(
-            f"and {_count(len(edges) - most, 'more edge')} inside the same cycles, for the same reason"
-        )
+        reasons.append(f"and {_count(len(edges) - most, 'more edge')} inside the same cycles, for the same reason")
     return tuple(reasons)
 
 

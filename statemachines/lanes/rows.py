@@ -97,9 +97,7 @@ def _why_incomparable(rows: list[Row]) -> str:
                     f"row {row.id!r}: its {name} is {here}, that of row {first.id!r} is {there}; "
                     "one lane needs one kind, or its rows cannot be compared"
                 )
-    return (
-        "the rows cannot be compared; give all ids, all dates and all delivery sequences one comparable type"
-    )
+    return "the rows cannot be compared; give all ids, all dates and all delivery sequences one comparable type"
 
 
 def _kind(value: Any) -> str:

@@ -189,18 +189,14 @@ def _key(picture: Picture, frame: _Frame) -> list[str]:
     parts = []
     for shown, sign, meaning in signs:
         if shown:
-            parts.append(
-                f'<g transform="translate({x} {y})">{sign}<text class="key" x="20">{meaning}</text></g>'
-            )
+            parts.append(f'<g transform="translate({x} {y})">{sign}<text class="key" x="20">{meaning}</text></g>')
             x += 44 + round(6.2 * len(meaning))
     return parts
 
 
 def _sample_band() -> str:
     colour = _colour(0)
-    return (
-        f'<rect y="-10" width="13" height="12" rx="3" fill="{colour}" fill-opacity=".15" stroke="{colour}"/>'
-    )
+    return f'<rect y="-10" width="13" height="12" rx="3" fill="{colour}" fill-opacity=".15" stroke="{colour}"/>'
 
 
 def _reasons(picture: Picture, frame: _Frame) -> list[str]:
@@ -211,9 +207,7 @@ def _reasons(picture: Picture, frame: _Frame) -> list[str]:
     for reason in picture.reasons:
         for line in _wrapped(reason, frame.width):
             y += 19
-            parts.append(
-                f'<text class="why" x="{frame.date}" y="{y}" xml:space="preserve">{escape(line)}</text>'
-            )
+            parts.append(f'<text class="why" x="{frame.date}" y="{y}" xml:space="preserve">{escape(line)}</text>')
     return parts
 
 

@@ -22,9 +22,7 @@ Key = Callable[[Row], Any]
 # -------------------- topological replay with a spanner in the works
 
 
-def released(
-    rows: Sequence[Row], *, guard: Guard = precedes, stuck: Callable[[list[Row]], list[Row]]
-) -> list[Any]:
+def released(rows: Sequence[Row], *, guard: Guard = precedes, stuck: Callable[[list[Row]], list[Row]]) -> list[Any]:
     """Release what nothing left precedes; where there is none, whatever `stuck` says of the rows left."""
     left, sequence = list(rows), []
     while left:
@@ -181,9 +179,7 @@ def components_by_ingress(rows: list[Row]) -> list[Any]:
 
 def two_chains(rows: list[Row]) -> list[Any]:
     neighbours = {(a, b) for a, b in pairwise(sorted(rows, key=ingress_key)) if a.ordinal and b.ordinal}
-    return released(
-        rows, guard=lambda a, b: precedes(a, b) or (a, b) in neighbours, stuck=smallest(ingress_key)
-    )
+    return released(rows, guard=lambda a, b: precedes(a, b) or (a, b) in neighbours, stuck=smallest(ingress_key))
 
 
 SEQUENCES: dict[str, Callable[[list[Row]], list[Any]]] = {
@@ -286,9 +282,7 @@ def zero_always_in(rows: list[Row], b: Any, h: Any) -> set[Any]:
 
 
 def positive_before_zero_head(rows: list[Row], b: Any, h: Any) -> set[Any]:
-    return between(
-        rows, b, h, precedes, lambda x, head: precedes(x, head) or bool(x.ordinal and not head.ordinal)
-    )
+    return between(rows, b, h, precedes, lambda x, head: precedes(x, head) or bool(x.ordinal and not head.ordinal))
 
 
 def replay_lane_then_filter(rows: list[Row], b: Any, h: Any) -> list[Any]:

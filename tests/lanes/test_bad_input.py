@@ -37,9 +37,7 @@ def raw(**changes: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("ordinal", [-1, 1.5, "3", None, True])
 def test_an_ordinal_is_a_whole_number_from_zero_up(ordinal: Any) -> None:
-    with pytest.raises(
-        LaneError, match=r"^row 7: the ordinal is .*, but an ordinal is a whole number from 0 up"
-    ):
+    with pytest.raises(LaneError, match=r"^row 7: the ordinal is .*, but an ordinal is a whole number from 0 up"):
         Row(7, ordinal, 0, 0)
 
 
@@ -60,9 +58,7 @@ def test_an_ordinal_is_a_whole_number_from_zero_up(ordinal: Any) -> None:
         ),
     ],
 )
-def test_every_function_refuses_rows_that_cannot_be_ordered(
-    function: Any, second: Row, sentence: str
-) -> None:
+def test_every_function_refuses_rows_that_cannot_be_ordered(function: Any, second: Row, sentence: str) -> None:
     with pytest.raises(LaneError) as caught:
         function([Row(1, 0, 3, 0), second])
     assert str(caught.value) == sentence
@@ -161,16 +157,9 @@ def test_a_bad_file_is_described(text: str, sentence: str) -> None:
 
 
 def test_a_lane_that_is_not_there_is_answered_with_those_that_are() -> None:
-    assert complaint(FILE.read_text(), "nope").startswith(
-        "l.csv has no lane 'nope'; it has stamped-inverted, "
-    )
-    assert complaint(FILE.read_text()).startswith(
-        "l.csv holds 8 lanes; choose one with --lane: stamped-inverted, "
-    )
-    assert (
-        complaint(HEADER, "x")
-        == "l.csv is CSV and holds one lane; --lane chooses among the lanes of a JSON file"
-    )
+    assert complaint(FILE.read_text(), "nope").startswith("l.csv has no lane 'nope'; it has stamped-inverted, ")
+    assert complaint(FILE.read_text()).startswith("l.csv holds 8 lanes; choose one with --lane: stamped-inverted, ")
+    assert complaint(HEADER, "x") == "l.csv is CSV and holds one lane; --lane chooses among the lanes of a JSON file"
     assert complaint("[]", "x") == "l.csv holds one lane and no list of lanes; leave --lane x away"
 
 

@@ -153,8 +153,5 @@ def test_names_and_ids_cannot_spoil_a_drawing() -> None:
 
 
 def test_an_empty_lane_can_be_drawn() -> None:
-    assert (
-        draw_text(picture("x", []))
-        == "lane x\n0 rows, no cycle: one order keeps every edge, and this is it\n"
-    )
+    assert draw_text(picture("x", [])) == "lane x\n0 rows, no cycle: one order keeps every edge, and this is it\n"
     assert ElementTree.fromstring(draw_svg(picture("x", []))).tag == f"{SVG}svg"

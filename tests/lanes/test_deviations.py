@@ -32,9 +32,7 @@ def test_every_named_deviation_exists() -> None:
 @pytest.mark.parametrize("name", SEQUENCES)
 def test_a_wrong_sequence_is_refused_on_exactly_the_lanes_of_the_kill_matrix(name: str) -> None:
     killers = [
-        golden.name
-        for golden in LANES
-        if any(refused(rows, outcome(name, rows)) for rows in golden.inputs.values())
+        golden.name for golden in LANES if any(refused(rows, outcome(name, rows)) for rows in golden.inputs.values())
     ]
     assert killers == KILLED_BY[name]
     assert killers
@@ -43,9 +41,7 @@ def test_a_wrong_sequence_is_refused_on_exactly_the_lanes_of_the_kill_matrix(nam
 @pytest.mark.parametrize("golden", LANES, ids=lambda golden: golden.name)
 @pytest.mark.parametrize("name", SEQUENCES)
 def test_a_wrong_sequence_is_wrong_in_the_recorded_way(name: str, golden: Golden) -> None:
-    wrong = {
-        order: answer for order, rows in golden.inputs.items() if refused(rows, answer := outcome(name, rows))
-    }
+    wrong = {order: answer for order, rows in golden.inputs.items() if refused(rows, answer := outcome(name, rows))}
     recorded = golden.known["catches"].get(name, {})
     assert wrong == (recorded if isinstance(recorded, dict) else dict.fromkeys(golden.inputs, recorded))
 

@@ -105,9 +105,7 @@ def test_each_pair_chooses_its_own_key() -> None:
         ("1:o4 2:o2 3:z 4:o3 5:o1", [1, 2, 3, 4, 5], [1, 2, 3, 5, 4], [2, 1, 3, 5, 4]),
     ],
 )
-def test_the_smallest_lanes_on_which_the_readings_part(
-    rows: str, a: list[int], b: list[int], d: list[int]
-) -> None:
+def test_the_smallest_lanes_on_which_the_readings_part(rows: str, a: list[int], b: list[int], d: list[int]) -> None:
     assert [READINGS[letter](lane(rows)) for letter in "ABD"] == [a, b, d]
 
 

@@ -58,9 +58,7 @@ def test_the_sql_statement_is_reading_b(rows: list[Row]) -> None:
 
 @steadily
 @given(lanes(most=9), st.randoms(use_true_random=False))
-def test_the_verdict_is_its_definition_near_the_right_sequence(
-    rows: list[Row], chance: random.Random
-) -> None:
+def test_the_verdict_is_its_definition_near_the_right_sequence(rows: list[Row], chance: random.Random) -> None:
     for letter in READINGS:
         sequence = READINGS[letter](rows)
         assert verdict(rows, sequence, reading=letter).ok
@@ -148,9 +146,7 @@ def test_readings_give_up_more_and_more_edges(rows: list[Row]) -> None:
 
 @steadily
 @given(lanes(), st.randoms(use_true_random=False))
-def test_membership_is_local_and_consecutive_generations_are_disjoint(
-    rows: list[Row], chance: random.Random
-) -> None:
+def test_membership_is_local_and_consecutive_generations_are_disjoint(rows: list[Row], chance: random.Random) -> None:
     assume(len(rows) >= 3)
     first, last, next_last = chance.sample(rows, 3)
     assume(precedes(last, next_last))  # as in a running lane: a boundary precedes its head

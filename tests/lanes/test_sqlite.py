@@ -18,9 +18,7 @@ def test_every_kind_of_lane_up_to_five_rows() -> None:
 
 def test_a_large_mixed_lane() -> None:
     chance = random.Random(3)
-    rows = [
-        Row(i, chance.choice((0, chance.randint(1, 900))), chance.randint(0, 900), i % 3) for i in range(2000)
-    ]
+    rows = [Row(i, chance.choice((0, chance.randint(1, 900))), chance.randint(0, 900), i % 3) for i in range(2000)]
     assert replay_in_sqlite(sqlite3.connect(":memory:"), rows) == replay(rows)
 
 

@@ -20,8 +20,7 @@ def test_a_right_sequence_is_ok() -> None:
             lane("1:o2 2:o1"),
             [1, 2],
             (2, 1),
-            "row 1 came out before row 2, but 2 precedes 1 (ordinal 1 before 2) "
-            "and the two lie on no common cycle",
+            "row 1 came out before row 2, but 2 precedes 1 (ordinal 1 before 2) and the two lie on no common cycle",
         ),
         (
             CYCLE,
