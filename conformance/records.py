@@ -83,7 +83,7 @@ def _lines(path: Path) -> Iterator[tuple[int, Record]]:
             for number, line in enumerate(file, 1):
                 try:
                     record = json.loads(line)
-                except ValueError:
+                except (ValueError, RecursionError):
                     raise RecordError(f"{path}:{number}: not JSON: {line[:60]!r}; the file was cut or edited") from None
                 if not isinstance(record, dict):
                     raise RecordError(f"{path}:{number}: a record must be an object, not {type(record).__name__}")
