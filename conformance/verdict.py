@@ -168,8 +168,8 @@ class Verdict:
 def conclude(found: Iterable[Standing], tally: Tally, complete: bool, budget_covers: bool) -> Verdict:
     """The worst status decides. ``budget_covers`` is False for a budget that is not meant to meet every cell.
 
-    A cell that never occurred blocks only where everything was tried: with missed faults, or schedules that did not run,
-    nobody can tell yet.
+    A cell that never occurred blocks only where everything was tried: with missed faults, or schedules that did not
+    run, nobody can tell yet.
     """
     statuses = {s.status for s in found}
     if tally.problems:

@@ -61,7 +61,7 @@ def _bug(bug: Exception) -> int:
     if os.environ.get("ONCEPROOF_TRACEBACK"):
         traceback.print_exception(bug)
     frame = traceback.extract_tb(bug.__traceback__)[-1]
-    where = f"{os.path.basename(frame.filename)}:{frame.lineno}"  # noqa: PTH119 - a name, no file is touched
+    where = f"{os.path.basename(frame.filename)}:{frame.lineno}"
     from conformance.cli.common import refuse  # noqa: PLC0415
 
     return refuse(

@@ -17,7 +17,7 @@ _LINE = 118
 
 @dataclass(slots=True)
 class Step:
-    """One numbered step: its text in the column of a process (or ``remote``, ``suite``), and what the ledger showed then.
+    """One numbered step: its text in the column of a process, ``remote`` or ``suite``, and what the ledger showed.
 
     ``seqs`` are the events that it tells of: a connection with its request, and the rows that were seen at that moment.
     """
@@ -183,10 +183,9 @@ def _script(data: Mapping[str, Any]) -> str | None:
 
 
 def _request(data: Mapping[str, Any]) -> str:
+    fate = "" if data["read"] else " UNREAD"
     number = f"  ({data['conn']})" if data["conn"] > 1 else ""
-    return (
-        f"{data['method']} {data['path']} {data['marker'] or '(no marker)'}{'' if data['read'] else ' UNREAD'}{number}"
-    )
+    return f"{data['method']} {data['path']} {data['marker'] or '(no marker)'}{fate}{number}"
 
 
 _TEXTS: dict[tuple[str, str], Any] = {
