@@ -223,17 +223,19 @@ class Execution:
 
     def _send(self, process: Process, cmd: str, args: Mapping[str, Any]) -> int:
         self._next_id += 1
+        # In process, the remote may be asked before this returns, and other requests are numbered meanwhile.
+        number = self._next_id
         process.link.send(
             {
                 "v": 1,
-                "id": self._next_id,
+                "id": number,
                 "cmd": cmd,
                 "actor": process.name,
                 "args": dict(args),
                 "deadline_ms": 10_000,
             }
         )
-        return self._next_id
+        return number
 
     def _ask(self, process: Process, cmd: str, args: Mapping[str, Any]) -> Message:
         """Send a request that is answered at once, also while a command is outstanding."""
