@@ -6,7 +6,7 @@ import unicodedata
 
 import pytest
 
-from conformance.plain import plain
+from conformance.plain import indented, plain
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,10 @@ def test_no_control_character_of_the_first_planes_gets_through() -> None:
 
 def test_a_page_keeps_its_line_breaks_and_nothing_else() -> None:
     assert plain("one\ntwo\x1b[2J\r\n", lines=True) == "one\ntwo\\x1b[2J\\r\n"
+
+
+def test_lines_of_others_are_indented_below_the_first() -> None:
+    assert indented("it ended\nconformant: all\r\n") == ["it ended", "    conformant: all\\r", "    "]
 
 
 def test_what_went_through_twice_is_the_same() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from conformance.plain import plain
+from conformance.plain import indented, plain
 from conformance.report.model import Report
 from conformance.report.story import story
 from conformance.verdict import Standing
@@ -47,12 +47,7 @@ def terminal(report: Report, spec: Spec, where: str) -> str:
 
 def _verdict(report: Report) -> list[str]:
     """The verdict first; of a reason with several lines (a driver's last words) the others below it."""
-    why, *more = report.verdict.why.splitlines() or [""]
-    return [
-        f"{report.verdict.verdict}: {plain(why)}",
-        *(f"    {plain(line)}" for line in more),
-        _proved(report),
-    ]
+    return [*indented(f"{report.verdict.verdict}: {report.verdict.why}"), _proved(report)]
 
 
 def _listed(name: str, items: list[str]) -> list[str]:

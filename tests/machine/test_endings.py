@@ -1,4 +1,4 @@
-"""How a run may end besides well: missed faults, a driver or a suite that fails, an interrupt. A record is always left."""
+"""How a run may end besides well: missed faults, a failing driver or suite, an interrupt. A record is always left."""
 
 from __future__ import annotations
 
@@ -110,13 +110,15 @@ class Unopened(Reference):
     """Cannot open its store."""
 
     def open(self, setup: Setup, ports: Ports) -> Any:
-        raise OSError("no space left")
+        raise OSError(f"no space left for {setup.run} of {ports.seam.actor}")
 
 
 def test_a_driver_that_cannot_be_reset_ends_the_run_before_it_begins_and_the_record_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(DriverProblem, match="reset of process 'w1' was answered failed: OSError: no space left"):
+    with pytest.raises(
+        DriverProblem, match="reset of process 'w1' was answered failed: OSError: no space left for r1 of w1"
+    ):
         quick(tmp_path, monkeypatch, Unopened)
     record = read_run(tmp_path / "run.jsonl")
     assert (record.footer["complete"], record.footer["blame"]) == (False, "driver")

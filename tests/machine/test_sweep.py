@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -12,14 +13,14 @@ from conformance.search import sweep
 from conformance.search.execute import PAUSABLE, Execution
 from conformance.search.plan import BUDGETS, make_plan, stratified
 from conformance.search.program import Program, pause_after
-from conformance.search.record import record
+from conformance.search.record import Recording, record
 from tests.conftest import Snapshot
 from tests.machine.tiny import SCENARIO, TINY, arm, brief, carrier, jobs
 
 
 @pytest.fixture(scope="module")
 def material() -> sweep.Material:
-    def recording(program: Program) -> sweep.Recording:
+    def recording(program: Program) -> Recording:
         return record(program, carrier(), TINY.contract)
 
     ends = sweep.epilogues(SCENARIO, TINY.tail)
@@ -42,8 +43,8 @@ def test_every_schedule_has_an_id_of_its_own(nightly: tuple[Program, ...]) -> No
 
 def test_a_larger_budget_holds_the_smaller_one(nightly: tuple[Program, ...]) -> None:
     plans = [make_plan(TINY, carrier(), budget).programs for budget in BUDGETS]
-    for smaller, larger in zip(plans, plans[1:], strict=False):
-        assert set(p.id for p in smaller) < set(p.id for p in larger)
+    for smaller, larger in pairwise(plans):
+        assert {p.id for p in smaller} < {p.id for p in larger}
     assert plans[-1] == nightly
 
 
@@ -56,7 +57,7 @@ def test_every_recorded_call_meets_every_fault_of_its_kind(material: sweep.Mater
     }
     for point in material.points:
         allowed = POINT_CALLS[point.point.rpartition(":")[2]]
-        wanted = [("fail", None)] if "fail" in allowed else []
+        wanted: list[tuple[str, str | None]] = [("fail", None)] if "fail" in allowed else []
         wanted += [("lose-ack", "committed"), ("lose-ack", "rolled_back")] if "lose-ack" in allowed else []
         for action, world in wanted:
             assert (point.point, point.nth, action, world) in made

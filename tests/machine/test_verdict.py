@@ -20,7 +20,16 @@ def standing(status: str) -> Standing:
 
 
 def record(**members: Any) -> dict[str, Any]:
-    base = {"id": "s1", "met": {}, "faults": {}, "missed": [], "named": [], "problem": None, "blame": None, "gaps": []}
+    base: dict[str, Any] = {
+        "id": "s1",
+        "met": {},
+        "faults": {},
+        "missed": [],
+        "named": [],
+        "problem": None,
+        "blame": None,
+        "gaps": [],
+    }
     return {**base, **members}
 
 
@@ -98,9 +107,9 @@ def test_a_small_budget_does_not_blame_the_driver_for_cells_that_it_does_not_mee
     assert conclude([standing("pass")], Tally(), complete=True, budget_covers=False).exit == 0
 
 
-def status(*records: dict[str, Any], rung: str = "L2", unreachable: tuple[str, ...] = (), **stability: str) -> str:
+def status(*records: dict[str, Any], rung: str = "L2", unreachable: tuple[str, ...] = (), stability: str = "") -> str:
     """The status of one requirement with a cell at L0 and one at L2."""
-    [found] = standings([requirement()], tally(*records), rung, unreachable, stability)
+    [found] = standings([requirement()], tally(*records), rung, unreachable, {"R-1": stability} if stability else {})
     return found.status
 
 
@@ -130,7 +139,7 @@ def test_a_cell_that_a_reading_rules_out_is_not_applicable() -> None:
 def test_a_violation_is_a_failure_unless_its_replays_say_otherwise() -> None:
     broken = record(named=["R-1"], met={"R-1": {"one": 1, "two": 1}})
     assert status(broken) == "fail"
-    assert status(broken, **{"R-1": "unstable"}) == "unstable"
+    assert status(broken, stability="unstable") == "unstable"
     assert status(broken, unreachable=("R-1/one", "R-1/two")) == "fail", "seen is seen"
 
 
