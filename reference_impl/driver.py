@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from statemachines.spec import load
-
 from conformance.kit import Ports, Runtime, Setup, Unsupported
 from reference_impl.mutation_host import schema
 from reference_impl.mutation_host.host import MutationHost
 from reference_impl.store import Store, Template
+from statemachines.spec import load
 
 _DATABASE = "ledger.db"
 

@@ -97,8 +97,11 @@ class Remote:
         self.connections: list[Conn] = []
 
     def script(self, behaviours: Iterable[Behaviour]) -> None:
-        """Queue behaviours for the next connections, in order of arrival; afterwards every answer is a success."""
-        self._script.extend(behaviours)
+        """Behaviours for the next connections, in order of arrival; afterwards every answer is a success.
+
+        What was left of an earlier script is dropped.
+        """
+        self._script = deque(behaviours)
 
     def connect(self, proc: str) -> Conn:
         """A connection was accepted from ``proc``; an answer may exist at once (a refused connection)."""

@@ -12,8 +12,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from statemachines.spec import Spec
-
 from conformance.kit import Ports, Setup
 from reference_impl.mutation_host.answers import Answer, Voice
 from reference_impl.mutation_host.dispatch import Dispatcher, Winner
@@ -22,6 +20,7 @@ from reference_impl.mutation_host.model import Call, Record
 from reference_impl.mutation_host.supervision import Supervisor
 from reference_impl.planting import Collection
 from reference_impl.store import Store
+from statemachines.spec import Spec
 
 RECOVERY = Collection("mutation-host")
 

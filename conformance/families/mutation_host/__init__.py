@@ -4,6 +4,7 @@ from conformance.checkers.mutation import CHECKERS, Index
 from conformance.families.base import Family
 from conformance.families.mutation_host.contract import EffectContract
 from conformance.families.mutation_host.scenarios import SCENARIOS, TAIL
+from conformance.families.mutation_host.walks import WALK
 
 MUTATION_HOST = Family(
     id="mutation-host",
@@ -12,5 +13,5 @@ MUTATION_HOST = Family(
     contract=EffectContract(),
     checkers=CHECKERS,
     index=Index,
-    walk={},
+    walk=WALK,
 )
