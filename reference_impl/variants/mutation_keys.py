@@ -52,6 +52,21 @@ class AnchorFailureUnknown(Dispatcher):
         return super().not_anchored(call, voice)
 
 
+@KEYS.plant(
+    "anchor-not-attempted",
+    names="keyed-anchor-unavailable/not-attempted-always",
+    part="dispatcher",
+    readings={"keyed-anchor-unavailable": "not-attempted-always"},
+)
+class AnchorNotAttempted(Dispatcher):
+    """Answers not attempted also when its prepare could not read the index, once a second look shows a free key."""
+
+    def index_unread(self, call: Call, voice: Voice) -> Answer:
+        if _seems_free(self._ledger, call):
+            return voice.not_attempted("unavailable", None)
+        return super().index_unread(call, voice)
+
+
 @KEYS.plant("index-decides", names="REPLAY-012/unique-index-decides", part="dispatcher")
 class IndexDecides(Dispatcher):
     """Inserts without looking and lets the unique index find the winner."""

@@ -170,7 +170,10 @@ SCENARIOS: Final = (
             housekeep("g1"),
         ),
         retry=_RETRY_KEYED,
-        seconds={"replacement": (invoke("w1", "q2", "m1", "k1"),)},
+        seconds={
+            "replacement": (invoke("w1", "q2", "m1", "k1"),),
+            "retired-replacement": (start("g2"), housekeep("g2"), invoke("w1", "q2", "m1", "k1")),
+        },
         remote_faults=False,
     ),
     Scenario(
@@ -188,6 +191,7 @@ SCENARIOS: Final = (
         seconds={
             "replacement": (invoke("w1", "q3", "m1", "k1"),),
             "housekeep": (start("g1"), housekeep("g1")),
+            "retired-replacement": (start("g1"), housekeep("g1"), invoke("w1", "q3", "m1", "k1")),
         },
         remote_faults=False,
     ),
