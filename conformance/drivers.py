@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -80,7 +81,7 @@ def _forked(driver: str, planted: str) -> Carrier:
 
     _implementation(planted)
     arguments = ["--plant", planted] if planted else []
-    return ForkedCarrier(driver, ["-m", "reference_impl", *arguments])
+    return ForkedCarrier(driver, [sys.executable, "-m", "reference_impl", *arguments])
 
 
 def _command(driver: str, words: list[str]) -> Carrier:

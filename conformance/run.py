@@ -273,7 +273,7 @@ def _header(
 
 
 def unreachable(spec: Spec, readings: Mapping[str, str]) -> list[str]:
-    """The cells that the declared readings rule out, as ``ID/cell``; raises UsageError for a reading that is unknown."""
+    """The cells that the declared readings rule out, as ``ID/cell``; raises UsageError for an unknown reading."""
     found: list[str] = []
     for about, reading in readings.items():
         entry = spec.interpretations.get(about)

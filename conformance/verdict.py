@@ -1,4 +1,4 @@
-"""Statuses of requirements, the verdict of a run and its exit code (DESIGN section 7). Computed once, before rendering."""
+"""Statuses of requirements, the verdict of a run and its exit code (DESIGN section 7): computed once, then rendered."""
 
 from __future__ import annotations
 
@@ -48,8 +48,16 @@ class JudgedRequirement:
     def from_json(obj: Mapping[str, Any]) -> JudgedRequirement:
         """From the header of a run record."""
         cells = tuple(JudgedCell(c["id"], c["rung"], tuple(c["needs"])) for c in obj["cells"])
-        head = (obj[k] for k in ("id", "profile", "level", "core", "statement", "where", "source"))
-        return JudgedRequirement(*head, cells)
+        return JudgedRequirement(
+            obj["id"],
+            obj["profile"],
+            obj["level"],
+            obj["core"],
+            obj["statement"],
+            obj["where"],
+            obj["source"],
+            cells,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +118,8 @@ def standings(
 ) -> list[Standing]:
     """The status of every judged requirement.
 
-    ``unreachable`` lists ``ID/cell`` that a declared reading rules out; ``stability`` gives ``fail`` or ``unstable`` for a
-    violated requirement, as the replays of its traces showed.
+    ``unreachable`` lists ``ID/cell`` that a declared reading rules out; ``stability`` gives ``fail`` or ``unstable``
+    for a violated requirement, as the replays of its traces showed.
     """
     out = frozenset(RUNGS[RUNGS.index(rung) + 1 :])
     ruled_out = frozenset(unreachable)

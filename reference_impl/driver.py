@@ -29,6 +29,10 @@ class Reference:
         """The schema of a fresh store; a deviation that the schema would hide replaces it."""
         return schema.statements(self.spec.lifecycles)
 
+    def warm(self) -> None:
+        """Build what every process needs once, before a warm parent forks."""
+        self._template.image()
+
     def hello(self) -> Mapping[str, Any]:
         """Who this is, and what it offers."""
         return {

@@ -12,7 +12,10 @@ from reference_impl.planting import Planted
 from reference_impl.variants import VARIANTS
 
 
-class UnknownPlanting(Exception):
+REFERENCE = "reference"
+
+
+class UnknownPlanting(LookupError):
     """No deviation or variant has this name."""
 
 
@@ -28,4 +31,4 @@ def planted(name: str) -> Planted:
 
 def implementation(name: str) -> Callable[[], Implementation]:
     """A maker of ``reference``, or of the reference with this planting."""
-    return Reference if name == "reference" else planted(name).implementation()
+    return Reference if name == REFERENCE else planted(name).implementation()

@@ -186,11 +186,13 @@ class Remote:
 
     def _end(self, conn: Conn, outcome: Reply | Drop) -> None:
         conn.outcome = outcome
+        how: str
+        status: int | None
         if isinstance(outcome, Reply):
-            detail = {"how": "answered" if outcome.complete else "cut", "status": outcome.status}
+            how, status = ("answered" if outcome.complete else "cut"), outcome.status
         else:
-            detail = {"how": "reset" if outcome.reset else "closed", "status": None}
-        self._recorder.add("wire", "response", conn.proc, conn=conn.number, **detail)
+            how, status = ("reset" if outcome.reset else "closed"), None
+        self._recorder.add("wire", "response", conn.proc, conn=conn.number, how=how, status=status)
 
 
 def _plain(status: int, body: bytes) -> Reply:

@@ -381,9 +381,10 @@ class Execution:
         self._tick()
         for conn in self._remote.held():
             if conn.behaviour.kind == "late":
+                # One after the other: processes that go on at the same time would race for the store.
                 self._remote.release(conn, Behaviour())
-        for process in list(self._processes.values()):
-            self._drain(process)
+                if conn.proc in self._processes:
+                    self._drain(self._processes[conn.proc])
 
     def _tick(self) -> None:
         for process in list(self._processes.values()):

@@ -100,8 +100,8 @@ def retirement_is_by_generation(index: Index) -> Iterator[Finding]:
             born.setdefault(reservation, rows.seq)
             first_of.setdefault((row["namespace"], row["key"]), reservation)
         for reservation, old in list(last_live.items()):
-            row = rows.reservations.get(reservation)
-            if (row is None or row["state"] == "Expired") and reservation not in gone:
+            now_row = rows.reservations.get(reservation)
+            if (now_row is None or now_row["state"] == "Expired") and reservation not in gone:
                 gone.add(reservation)
                 replacement = first_of[str(old["namespace"]), str(old["key"])] != reservation
                 due = old["replay_expires_at"]
