@@ -6,7 +6,7 @@ realises is read off the op itself, off what it overlaps with, and off the famil
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -54,6 +54,8 @@ class _View:
 
 #: Whether the op at this place realises the fault.
 _Rule = Callable[[_View, int, Op], bool]
+#: Whether a behaviour of the remote realises the fault.
+_RemoteRule = Callable[[Mapping[str, Any]], bool]
 
 
 def disarm(program: Program, faults: Collection[str], roles: Roles) -> Program:
@@ -66,12 +68,11 @@ def disarm(program: Program, faults: Collection[str], roles: Roles) -> Program:
     remote = [_REMOTE[fault] for fault in faults if fault in _REMOTE]
     ops: list[Op] = []
     for index, op in enumerate(program.ops):
+        struck = any(rule(view, index, op) for rule in rules)
         if op.op in ("script", "release"):
-            freed = op.op == "script" and any(rule(view, index, op) for rule in rules)
-            ops.append(
-                _behaving(op, lambda b, freed=freed: (freed and b["kind"] in _HOLDS) or any(r(b) for r in remote))
-            )
-        elif not any(rule(view, index, op) for rule in rules):
+            # What a rule strikes of a script is its holding; the rest of it stays.
+            ops.append(_behaving(op, [*remote, _holding] if struck else remote))
+        elif not struck:
             ops.append(op)
         elif op.op in ("kill", "restart"):
             ops.append(FREE)
@@ -89,11 +90,16 @@ def _rule(fault: str, roles: Roles) -> _Rule:
     raise ValueError(f"fault {fault!r} is realised by no op of a program of this family; known are {known}")
 
 
-def _behaving(op: Op, struck: Callable[[Mapping[str, Any]], bool]) -> Op:
-    """A ``script`` or ``release`` with a success in place of each behaviour that is struck out."""
+def _holding(behaviour: Mapping[str, Any]) -> bool:
+    return behaviour["kind"] in _HOLDS
+
+
+def _behaving(op: Op, rules: Sequence[_RemoteRule]) -> Op:
+    """A ``script`` or ``release`` with a success in place of each behaviour that a rule strikes out."""
     if op.op == "release":
-        return Op("release", {**op.args, "behaviour": dict(_SUCCESS)}) if struck(op.args["behaviour"]) else op
-    behaviours = [dict(_SUCCESS) if struck(b) else b for b in op.args["behaviours"]]
+        struck = any(rule(op.args["behaviour"]) for rule in rules)
+        return Op("release", {**op.args, "behaviour": dict(_SUCCESS)}) if struck else op
+    behaviours = [dict(_SUCCESS) if any(rule(b) for rule in rules) else b for b in op.args["behaviours"]]
     return op if behaviours == op.args["behaviours"] else Op("script", {"behaviours": behaviours})
 
 
@@ -197,16 +203,16 @@ _RULES: Final[Mapping[str, _Rule]] = {
 }
 
 
-def _status(wanted: Callable[[int], bool]) -> Callable[[Mapping[str, Any]], bool]:
+def _status(wanted: Callable[[int], bool]) -> _RemoteRule:
     return lambda b: b["kind"] == "status" and wanted(int(b["status"]))
 
 
-def _kinds(*kinds: str) -> Callable[[Mapping[str, Any]], bool]:
+def _kinds(*kinds: str) -> _RemoteRule:
     return lambda b: b["kind"] in kinds
 
 
 #: Behaviours of the remote. A connection that closes unread is lost for its caller in either way of speaking.
-_REMOTE: Final[Mapping[str, Callable[[Mapping[str, Any]], bool]]] = {
+_REMOTE: Final[Mapping[str, _RemoteRule]] = {
     "response-lost": _kinds("apply-then-drop", "drop-before-read"),
     "remote-unreachable": _kinds("refuse-connection", "drop-before-read"),
     "remote-partial": _kinds("partial"),

@@ -1,4 +1,4 @@
-"""A cell occurs when its faults are armed and does not when they are taken away: premises are neither dead nor loose."""
+"""A cell occurs when its faults are armed and not when they are taken away: no premise is dead or loose."""
 
 from __future__ import annotations
 
