@@ -116,20 +116,7 @@ class Remote:
 
     def receive(self, conn: Conn, method: str, path: str, body: bytes) -> None:
         """The bytes of a request are there: it is read and answered, or only drained, as the script says."""
-        conn.parsed = self._contract.parse(method, path, body)
-        self._recorder.add(
-            "wire",
-            "request",
-            conn.proc,
-            conn=conn.number,
-            read=conn.behaviour.reads,
-            method=method,
-            path=path,
-            marker=conn.parsed.marker,
-            operation=conn.parsed.operation,
-            problem=conn.parsed.problem,
-            digest=hashlib.sha256(body).hexdigest()[:16],
-        )
+        self._log_request(conn, method, path, body, conn.behaviour.reads)
         if not conn.behaviour.reads:
             if conn.behaviour.answer == "close":
                 self._end(conn, Drop(reset=False))
@@ -139,6 +126,10 @@ class Remote:
         self._on_request(conn)
         if conn.behaviour.answer != "hold":
             self._answer(conn, conn.behaviour)
+
+    def discard(self, conn: Conn, method: str, path: str, body: bytes) -> None:
+        """The client went away in the middle of a request: logged as sent, without effect and without an answer."""
+        self._log_request(conn, method, path, body, read=False)
 
     def release(self, conn: Conn, behaviour: Behaviour) -> None:
         """Let a held connection go on as ``behaviour`` says; one that was never read cannot be answered."""
@@ -160,6 +151,22 @@ class Remote:
     def held(self, proc: str | None = None) -> list[Conn]:
         """The connections that wait for a release, of one process or of all."""
         return [c for c in self.connections if c.outcome is None and not c.gone and (proc is None or c.proc == proc)]
+
+    def _log_request(self, conn: Conn, method: str, path: str, body: bytes, read: bool) -> None:
+        conn.parsed = self._contract.parse(method, path, body)
+        self._recorder.add(
+            "wire",
+            "request",
+            conn.proc,
+            conn=conn.number,
+            read=read,
+            method=method,
+            path=path,
+            marker=conn.parsed.marker,
+            operation=conn.parsed.operation,
+            problem=conn.parsed.problem,
+            digest=hashlib.sha256(body).hexdigest()[:16],
+        )
 
     def _answer(self, conn: Conn, behaviour: Behaviour) -> None:
         parsed = conn.parsed or Parsed(None, None)

@@ -24,12 +24,11 @@ BEHAVIOURS: Final[dict[str, tuple[bool, str, str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """One scripted behaviour; ``status`` belongs to ``status``, ``code`` to ``definite-refusal``, ``ms`` to ``late``."""
+    """One scripted behaviour; ``status`` belongs to kind ``status``, ``code`` to ``definite-refusal``."""
 
     kind: str = "success"
     status: int = 500
     code: str = "not_allowed"
-    ms: int = 0
 
     def __post_init__(self) -> None:
         if self.kind not in BEHAVIOURS:
@@ -57,8 +56,6 @@ class Behaviour:
             extra["status"] = self.status
         elif self.kind == "definite-refusal":
             extra["code"] = self.code
-        elif self.kind == "late":
-            extra["ms"] = self.ms
         return {"kind": self.kind, **extra}
 
     @staticmethod
