@@ -180,7 +180,7 @@ def lean(rounds: int) -> float:
     carrier.shutdown()
     suite, alone = (sorted(times)[2 * rounds] * 1000 for times in zip(*pairs, strict=True))
     print(f"\nlean driver, start, hello and kill: carrier {suite:.1f} ms, bare {alone:.1f} ms, {suite / alone:.2f} x")
-    return suite / alone
+    return float(suite / alone)
 
 
 def starts_per_second(carrier: Carrier, count: int) -> float:
@@ -218,7 +218,7 @@ def compare(program: Program, spawned: Carrier, forked: Carrier, rounds: int) ->
     print(f"  process carrier {suite:7.1f} ms")
     print(f"  bare loop       {alone:7.1f} ms   overhead {suite / alone:.2f} x")
     print(f"  forked carrier  {fast:7.1f} ms")
-    return suite / alone
+    return float(suite / alone)
 
 
 def main() -> int:
