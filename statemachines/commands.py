@@ -82,7 +82,10 @@ class RowKind:
 
 @dataclass(frozen=True, slots=True)
 class CommandFamily:
-    """Everything that a driver of one family is asked. `config` is the name of its configuration's schema."""
+    """Everything that a driver of one family is asked.
+
+    `config` is the name of its configuration's schema, `tables` are the decision tables that explain it.
+    """
 
     id: str
     title: str
@@ -94,6 +97,7 @@ class CommandFamily:
     recovery: Recovery
     rows: Mapping[str, RowKind]
     leave_out: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
 
     def closed(self, schema: Schema) -> Schema:
         """A schema of this family that stands alone: with the definitions that its references need."""
@@ -147,6 +151,7 @@ def family(raw: Raw, source: str) -> CommandFamily:
         recovery=Recovery(recovery["purpose"], recovery["result"], tuple(recovery.get("behaviour", ()))),
         rows=MappingProxyType({item["kind"]: _kind(item) for item in raw["rows"]}),
         leave_out=tuple(raw.get("leave_out", ())),
+        tables=tuple(raw.get("tables", ())),
     )
 
 
