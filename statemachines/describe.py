@@ -8,7 +8,7 @@ from typing import Any
 from statemachines.commands import Column, Command, CommandFamily, RowKind
 from statemachines.model import Lifecycle
 from statemachines.spec import Spec
-from statemachines.table import Table, Value
+from statemachines.table import Table
 
 Schema = Mapping[str, Any]
 #: command (or `recover`, `snapshot`) -> (caption, text) of real exchanges.
@@ -117,11 +117,14 @@ def _lifecycle(lc: Lifecycle) -> str:
     )
 
 
-def _pairs(values: Iterable[Value]) -> str:
-    return ", ".join(
-        "(nothing)" if value is None else f"`{str(value).lower() if value in (True, False) else value}`"
-        for value in values
-    )
+def _pairs(values: Iterable[object]) -> str:
+    return ", ".join(_word(value) for value in values)
+
+
+def _word(value: object) -> str:
+    if value is None:
+        return "(nothing)"
+    return f"`{str(value).lower()}`" if isinstance(value, bool) else f"`{value}`"
 
 
 def _decisions(table: Table) -> str:
