@@ -66,6 +66,14 @@ def carrier_maker(driver: str) -> Callable[[], Carrier]:
     return lambda: _command(driver, words)
 
 
+def twin_maker(driver: str) -> Callable[[], Carrier] | None:
+    """The maker of the same driver in the other carrier, where there is one: for the carrier differential."""
+    name, _, carrier = driver.partition(":")
+    if name.partition("+")[0] != "reference":
+        return None
+    return carrier_maker(name if carrier == "process" else f"{name}:process")
+
+
 def _implementation(planted: str) -> Any:
     # The reference is imported late: a driver in another language never needs it.
     from reference_impl.registry import UnknownPlanting, implementation  # noqa: PLC0415

@@ -118,6 +118,7 @@ class LazyCarrier:
 
     def __init__(self, name: str, families: tuple[str, ...]) -> None:
         self.name = name
+        self.rung = "L2"
         self._families = families
 
     def open(self, remote: Remote) -> Session:

@@ -11,13 +11,14 @@ from typing import Any, Protocol
 
 from conformance.carriers.base import Carrier
 from conformance.carriers.inprocess import InProcessCarrier
-from conformance.drivers import Identity, carrier_maker, identify
+from conformance.drivers import Identity, carrier_maker, identify, twin_maker
 from conformance.families import FAMILIES
 from conformance.families.base import Family
 from conformance.outcome import Outcome
 from conformance.records import FORMAT, RecordWriter
+from conformance.search.differential import compare
 from conformance.search.failures import Failure, investigate
-from conformance.search.plan import Plan, make_plan
+from conformance.search.plan import Plan, make_plan, stratified
 from conformance.search.pool import Job, outcomes
 from conformance.search.program import Program
 from conformance.search.walk import WALKS, WalkResult, walk
@@ -27,6 +28,8 @@ from statemachines.spec import Spec, load
 
 #: How many failing schedules of one requirement are shrunk and saved.
 TRACES_PER_REQUIREMENT = 1
+#: The carriers are compared on so many schedules of every stratum.
+DIFFERENTIAL_PER_STRATUM = 1
 #: The written rule that reduces a budget for real processes: every schedule, but only this share of the random walks.
 PROCESS_WALK_SHARE = 0.2
 
@@ -75,13 +78,20 @@ def run(options: Options, progress: Progress) -> Path:
     carrier = make()
     try:
         identity = identify(carrier)
+
+        def at_rung() -> Carrier:
+            made = make()
+            made.rung = identity.rung
+            return made
+
+        carrier.rung = identity.rung
         families = _select(options, identity, spec)
         judged = judged_requirements(spec, families, options.only)
         options.out.mkdir(parents=True, exist_ok=True)
         path = options.out / "run.jsonl"
         writer = RecordWriter(path)
         writer.write("header", **_header(options, identity, spec, judged, families))
-        _Run(options, identity, spec, carrier, make, writer, progress, {r.id for r in judged}).execute(families)
+        _Run(options, identity, spec, carrier, at_rung, writer, progress, {r.id for r in judged}).execute(families)
         writer.close()
     finally:
         carrier.shutdown()
@@ -144,6 +154,9 @@ class _Run:
         job = Job(family, plan.programs, self._make, self._identity.readings)
         for program, outcome in zip(plan.programs, outcomes(job, self._options.jobs), strict=True):
             self._take(family, program, outcome)
+        twin = twin_maker(self._options.driver) if self._options.budget != "quick" else None
+        if twin is not None:
+            self._differential(family, plan, twin)
         examples = WALKS[self._options.budget]
         if not isinstance(self._carrier, InProcessCarrier):
             examples = int(examples * PROCESS_WALK_SHARE)
@@ -151,6 +164,20 @@ class _Run:
             self._progress.phase(f"{family.id} random walks", examples)
             for found in self._walks(family, plan, examples):
                 self._take(family, found.program, found.outcome)
+
+    def _differential(self, family: Family, plan: Plan, make_twin: Callable[[], Carrier]) -> None:
+        sample = stratified(plan.programs, DIFFERENTIAL_PER_STRATUM)
+        self._progress.phase(f"{family.id} in both carriers", len(sample))
+        twin = make_twin()
+        different = []
+        try:
+            for difference in compare(family, sample, self._carrier, twin):
+                if difference is not None:
+                    different.append([difference.schedule, difference.first, difference.second])
+                self._progress.step(None)
+        finally:
+            twin.shutdown()
+        self._writer.write("differential", family=family.id, sample=len(sample), different=different)
 
     def _walks(self, family: Family, plan: Plan, examples: int) -> Iterator[WalkResult]:
         yield from walk(family, self._carrier, plan, self._options.seed, examples, self._identity.readings)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -67,14 +68,17 @@ def make_plan(family: Family, carrier: Carrier, budget: str) -> Plan:
     return Plan(tuple(programs), tuple(skipped), points)
 
 
-def stratified(programs: tuple[Program, ...], per_stratum: int) -> tuple[Program, ...]:
-    """A fixed sample: the first ``per_stratum`` schedules of every (scenario, kind of fault), in plan order."""
-    taken: dict[tuple[str, str], int] = {}
+def stratified(programs: Sequence[Program], per_stratum: int) -> tuple[Program, ...]:
+    """A fixed sample: the first ``per_stratum`` schedules of every (scenario, kind of fault, ending), in order."""
+    taken: dict[str, int] = {}
     sample = []
     for program in programs:
-        scenario, _, rest = program.id.partition("@")
-        stratum = (scenario.rpartition("/")[0] or scenario, rest)
+        stratum = _POINT.sub("", program.id)
         if taken.get(stratum, 0) < per_stratum:
             taken[stratum] = taken.get(stratum, 0) + 1
             sample.append(program)
     return tuple(sample)
+
+
+#: The part of a schedule's id that names one recorded call.
+_POINT = re.compile(r"[^/+]*#\d+")
