@@ -73,6 +73,9 @@ class _Tapped:
     def pending(self) -> bool:
         return self._link.pending()
 
+    def listen(self) -> None:
+        self._link.listen()
+
     def kill(self) -> None:
         self._link.kill()
 
@@ -98,7 +101,7 @@ class TappedCarrier:
 
     def __init__(self, carrier: Carrier) -> None:
         self._carrier = carrier
-        self.name = carrier.name
+        self.name, self.rung = carrier.name, carrier.rung
         self.tape = Tape()
 
     def open(self, remote: Remote) -> Session:

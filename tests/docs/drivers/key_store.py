@@ -6,13 +6,13 @@ import json
 import sqlite3
 import sys
 import threading
+import time
 import uuid
 from urllib.parse import urlsplit
 
 HELLO = {"v": 1, "name": "key-store", "version": "1", "families": ["mutation-host"], "rung": "L0"}
 KNOWN = {"Completed": "applied", "Failed": "refused", "Aborted": "not_attempted", "Indeterminate": "unknown"}
 writing = threading.Lock()
-looking = threading.Condition()
 setup = {}
 
 
@@ -74,7 +74,10 @@ def invoke(context, request, wait):
         return refuse(request, "not_found")
     if (operation["idempotency"] == "keyed") != (key is not None):
         return refuse(request, "invalid_input")
-    content = [config["config_revision"], {k: v for k, v in request.items() if k not in ("request_id", "idempotency_key")}]
+    content = [
+        config["config_revision"],
+        {k: v for k, v in request.items() if k not in ("request_id", "idempotency_key")},
+    ]
     fingerprint = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
     space, attempt, db = json.dumps(context, sort_keys=True), str(uuid.uuid4()), ledger()
     try:
@@ -108,10 +111,12 @@ def recover():
 
 
 def work(message):
+    said = []
+
     def wait():
-        with looking:
-            say(None, None, event="waiting", id=message["id"], on="command")
-            looking.wait()
+        if not said:
+            said.append(say(None, None, event="waiting", id=message["id"], on="command"))
+        time.sleep(0.005)
 
     args = message["args"]["args"]
     say(message["id"], "done", result=invoke(args["context"], args["request"], wait))
@@ -134,7 +139,5 @@ for line in sys.stdin:
         say(number, "done", result={})
         break
     else:
-        with looking:
-            looking.notify_all()
         feature = message["args"].get("name", cmd)
         say(number, "unsupported", feature=feature, reason="this driver is at rung L0")
