@@ -17,6 +17,7 @@ FOLDERS: Mapping[str, str] = {
     "requirements": "requirement",
     "interpretations": "interpretation",
     "profiles": "profile",
+    "commands": "command",
 }
 INTERPRETATIONS = "interpretations.yaml"
 
