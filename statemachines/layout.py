@@ -18,6 +18,7 @@ FOLDERS: Mapping[str, str] = {
     "requirements": "requirement",
     "interpretations": "interpretation",
     "profiles": "profile",
+    "commands": "command",
 }
 INTERPRETATIONS = "interpretations.yaml"
 

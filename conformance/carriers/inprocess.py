@@ -87,6 +87,9 @@ class InProcessLink:
         """Whether it has said anything that was not taken yet."""
         return bool(self._engine.outbox)
 
+    def listen(self) -> None:
+        """Nothing: a simulated process goes on only when it is told to."""
+
     def kill(self) -> None:
         """Cut the ports, close the connections, break what it holds open at the remote."""
         self._engine.crash()

@@ -30,6 +30,7 @@ class Process:
     paused: int | None = None
     labelled: tuple[str, int] | None = None
     latest: tuple[str, int] = ("", 0)
+    waits_since: int = 0
     answered: dict[int, Message] = field(default_factory=dict)
 
 
@@ -89,6 +90,7 @@ class Execution:
         self._armed: list[ArmedFault] = []
         self._op_index = -1
         self._log_seen = 0
+        self._done = 0
         self.points: list[Point] = []
         self.rows_supported = carrier.rung != "L0"
 
@@ -163,6 +165,8 @@ class Execution:
             self._remote.script(behaviours)
         elif op.op == "settle":
             self._settle()
+            if not self._timed and not self._remote.held():
+                self._hear_waiting()
         elif op.op == "free":
             self._free()
         elif op.op == "restart":
@@ -273,6 +277,7 @@ class Execution:
         elif event == "point":
             self._on_point(process, message)
         elif event == "waiting":
+            process.waits_since = self._done
             self._note("note", "waiting", process.name, on=message.get("on"))
         else:
             raise DriverProblem(f"process {process.name!r} sent the unknown event {event!r}")
@@ -284,6 +289,7 @@ class Execution:
             return
         number, cmd = process.outstanding
         process.outstanding = None
+        self._done += message["outcome"] == "done"
         members = {k: v for k, v in message.items() if k in ("outcome", "result", "detail", "feature", "reason")}
         self._note("answer", "answer", process.name, id=number, cmd=cmd, **members)
         self._snapshot("after answer")
@@ -426,6 +432,16 @@ class Execution:
         for conn in self._remote.held():
             self._release(conn.proc, Behaviour())
         self._settle()
+
+    def _hear_waiting(self) -> None:
+        """Below L1 no `set_time` makes a waiting command look again: it does so by itself, and is listened to.
+
+        Only if some other command has been done since: before, there is nothing new for it to see.
+        """
+        for process in list(self._processes.values()):
+            if process.outstanding is not None and process.waits_since < self._done:
+                process.link.listen()
+                self._drain(process)
 
     def _restart(self) -> None:
         for process in list(self._processes.values()):
