@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from conformance.search.execute import PAUSABLE, Point
+from conformance.search.process import PAUSABLE, Point
 from conformance.search.program import FREE, RESTART, Op, Program, release, script
 from conformance.search.record import Recording
 from conformance.search.scenario import Scenario

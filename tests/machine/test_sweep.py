@@ -10,8 +10,9 @@ import pytest
 
 from conformance.kit.seam import POINT_CALLS
 from conformance.search import sweep
-from conformance.search.execute import PAUSABLE, Execution
+from conformance.search.execute import Execution
 from conformance.search.plan import BUDGETS, make_plan, stratified
+from conformance.search.process import PAUSABLE
 from conformance.search.program import Program, pause_after
 from conformance.search.record import Recording, record
 from tests.conftest import Snapshot
