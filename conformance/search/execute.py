@@ -385,8 +385,6 @@ class Execution:
         for process in list(self._processes.values()):
             self._kill(process, "restart")
 
-    # -- evidence ----------------------------------------------------------------------------------------------
-
     def _on_connect(self, proc: str) -> None:
         process = self._processes.get(proc)
         while process is not None and process.link.pending():

@@ -8,8 +8,7 @@ from conformance.outcome import Outcome, run_schedule
 from conformance.search.execute import Execution
 from conformance.search.plan import make_plan
 from conformance.search.pool import Job, outcomes
-from conformance.search.walk import WalkResult, walk
-from tests.machine.tiny import TINY, Tiny, TinyTwice, carrier
+from tests.machine.tiny import TINY, Tiny, TinyTwice, carrier, walks
 
 
 def sweep_outcomes(jobs: int, make: Callable[[], Tiny] = Tiny) -> list[Outcome]:
@@ -44,9 +43,6 @@ def test_a_schedule_does_not_depend_on_those_before_it() -> None:
 def test_the_same_seed_gives_the_same_walks_and_another_seed_gives_others() -> None:
     plan = make_plan(TINY, carrier(), "ci")
 
-    def walks(seed: int) -> list[WalkResult]:
-        return list(walk(TINY, carrier(), plan, seed, 6, {}))
-
-    one, again, other = walks(1), walks(1), walks(2)
+    one, again, other = (walks(plan, seed=seed, examples=6) for seed in (1, 1, 2))
     assert one == again
     assert [w.program.ops for w in one] != [w.program.ops for w in other]

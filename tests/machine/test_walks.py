@@ -13,7 +13,7 @@ from conformance.search.failures import investigate
 from conformance.search.plan import Plan, make_plan
 from conformance.search.program import Op, Program
 from conformance.search.walk import WalkResult, walk
-from tests.machine.tiny import TINY, Tiny, TinyTwice, carrier
+from tests.machine.tiny import TINY, TinyTwice, carrier, walks
 
 
 @pytest.fixture(scope="module")
@@ -23,11 +23,11 @@ def plan() -> Plan:
 
 @pytest.fixture(scope="module")
 def found(plan: Plan) -> list[WalkResult]:
-    return [w for w in walk(TINY, carrier(TinyTwice), plan, 0, 40, {}) if w.outcome.violations]
+    return [w for w in walks(plan, TinyTwice, examples=40) if w.outcome.violations]
 
 
 def test_a_right_implementation_walks_without_a_violation(plan: Plan) -> None:
-    outcomes = [w.outcome for w in walk(TINY, carrier(), plan, 0, 15, {})]
+    outcomes = [w.outcome for w in walks(plan, examples=15)]
     assert len(outcomes) >= 15, "Hypothesis may take a few more"
     assert [o for o in outcomes if o.violations or o.problem or o.missed] == []
 
@@ -56,7 +56,7 @@ def test_a_walk_is_shrunk_like_everything_else(found: list[WalkResult]) -> None:
 
 
 def test_every_walk_ends_with_the_familys_closing(plan: Plan) -> None:
-    for result in walk(TINY, carrier(), plan, 3, 4, {}):
+    for result in walks(plan, seed=3, examples=4):
         kinds = [op.op for op in result.program.ops]
         assert kinds[-1] == "snapshot"
         assert {"restart", "free"} & set(kinds)
@@ -71,8 +71,21 @@ def test_a_driver_that_fails_on_the_way_is_a_problem_of_that_walk(plan: Plan, mo
         do(self, op)
 
     monkeypatch.setattr(Execution, "do", failing)
-    results = list(walk(TINY, carrier(Tiny), plan, 0, 8, {}))
+    results = walks(plan, examples=8)
     broken = [w.outcome for w in results if w.outcome.problem]
     assert len(results) >= 8
     assert broken
     assert {(o.problem, o.blame) for o in broken} == {("it went away", "driver")}
+
+
+def test_an_interrupt_passes_through(plan: Plan) -> None:
+    seen: list[WalkResult] = []
+
+    def take(result: WalkResult) -> None:
+        seen.append(result)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        walk(TINY, carrier(), plan, 0, 10, {}, take)
+    assert len(seen) == 3
