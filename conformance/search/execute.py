@@ -104,7 +104,8 @@ class Execution:
     def begin(self) -> None:
         """Open the session; :meth:`close` must follow."""
         self._session = self._carrier.open(self._remote)
-        self._note("suite", "config", config=dict(self._program.config), limits=dict(self._program.limits))
+        program = self._program
+        self._note("suite", "config", config=dict(program.config), limits=dict(program.limits), clock=self._clock())
 
     def do(self, op: Op) -> None:
         """Execute one op."""
