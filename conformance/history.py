@@ -81,3 +81,12 @@ class History:
     def canonical(self) -> str:
         """A text that is equal for equal evidence: what the carrier differential compares."""
         return json.dumps([e.to_json() for e in self.of(*EVIDENCE)], sort_keys=True)
+
+
+#: The kinds of rows with a life of their own: (kind in a snapshot, its column of ids, entity of the specification).
+LIVING: Final = (("attempts", "attempt", "mutation_attempt"), ("reservations", "reservation", "key_reservation"))
+
+
+def states_of(kinds: Mapping[str, Any]) -> dict[tuple[str, str], str | None]:
+    """(entity, id) -> state in one snapshot: what a driver without a status log is known by."""
+    return {(entity, row[key]): row.get("state") for kind, key, entity in LIVING for row in kinds.get(kind, ())}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from conformance.carriers.base import Carrier, DeadlinePassed, DriverProblem, Link, Message, Session, SuiteProblem
-from conformance.history import History, Recorder
+from conformance.history import History, Recorder, states_of
 from conformance.remote.remote import Conn, Contract, Remote
 from conformance.remote.script import Behaviour
 from conformance.search.program import Op, Program
@@ -88,6 +88,7 @@ class Execution:
         self._armed: list[ArmedFault] = []
         self._op_index = -1
         self._log_seen = 0
+        self._states: Mapping[tuple[str, str], str | None] = {}
         self.points: list[Point] = []
         self.rows_supported = carrier.rung != "L0"
 
@@ -322,9 +323,7 @@ class Execution:
         rows = self._rows()
         if rows is None:
             return
-        log = rows.get("status_log") or []
-        changes = tuple((e["entity"], e["from_state"], e["to_state"]) for e in log[self._log_seen :])
-        self._log_seen = len(log)
+        changes = self._changes(rows)
         if not changes:
             return
         proc = self.points[-1].proc
@@ -334,6 +333,15 @@ class Execution:
                 self.points[index] = replace(point, changes=point.changes + changes)
                 if point.point.endswith(":begin"):
                     return
+
+    def _changes(self, rows: Mapping[str, Any]) -> tuple[tuple[str, str | None, str | None], ...]:
+        """The moves since the last look: from the status log, or by comparing states where the driver keeps none."""
+        if "status_log" in rows:
+            log = rows["status_log"][self._log_seen :]
+            self._log_seen += len(log)
+            return tuple((e["entity"], e["from_state"], e["to_state"]) for e in log)
+        before, self._states = self._states, states_of(rows)
+        return tuple((n[0], before.get(n), state) for n, state in self._states.items() if before.get(n) != state)
 
     # -- ops ---------------------------------------------------------------------------------------------------
 

@@ -22,10 +22,9 @@ from conformance.checkers.mutation.facts import (
     Move,
     Rows,
 )
-from conformance.history import Event, History
+from conformance.history import Event, History, states_of
 
 _SEQ: Final = attrgetter("seq")
-_KINDS: Final = (("attempts", "attempt", "mutation_attempt"), ("reservations", "reservation", "key_reservation"))
 
 
 class Index:
@@ -259,13 +258,11 @@ class Index:
             self._log = max(self._log, len(log))
             return
         self.sampled = True
-        for kind, key, entity in _KINDS:
-            for row in kinds.get(kind, ()):
-                name, state = (entity, row[key]), row.get("state")
-                before = self._states.get(name)
-                if state != before:
-                    self.moves.append(Move(seq, entity, row[key], before, state))
-                    self._states[name] = state
+        for (entity, name), state in states_of(kinds).items():
+            before = self._states.get((entity, name))
+            if state != before:
+                self.moves.append(Move(seq, entity, name, before, state))
+                self._states[entity, name] = state
 
     def _on_fault(self, event: Event) -> None:
         changes = frozenset((c[0], c[1], c[2]) for c in event.data.get("changes", ()))

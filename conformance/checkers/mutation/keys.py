@@ -118,8 +118,7 @@ def _duplicate(index: Index, first: Command, second: Command) -> str | None:
 
 def _window_over(index: Index, earlier: Connection, later: Connection) -> bool:
     """Whether by a trusted clock the retention of the earlier result was over when the later request went out."""
-    refused_unsent = index.readings.get("connect-failure-after-gate") == "failed-by-declared-evidence"
-    if not earlier.known and not (refused_unsent and earlier.how == "reset"):
+    if not _result_known(index, earlier, later):
         return False
     settled, command = index.clock_at(earlier.end_seq), later.command
     if settled is None:
@@ -131,3 +130,16 @@ def _window_over(index: Index, earlier: Connection, later: Connection) -> bool:
         for clock in index.clocks
         if since <= clock.seq < later.seq
     )
+
+
+def _result_known(index: Index, earlier: Connection, later: Connection) -> bool:
+    """Whether the earlier attempt had a known result when the later request went out; without rows, by the wire.
+
+    Rows that call known what nobody could know are for OBS-042: here they only say which keys live.
+    """
+    rows = index.rows_before(later.seq)
+    states = [rows.state(a) for a in index.attempts_of(earlier.sender)] if rows and earlier.sender else []
+    if states:
+        return all(state in ("Completed", "Failed", "Aborted") for state in states)
+    refused_unsent = index.readings.get("connect-failure-after-gate") == "failed-by-declared-evidence"
+    return earlier.known or (refused_unsent and earlier.how == "reset")
