@@ -223,18 +223,20 @@ class Execution:
     # -- messages ----------------------------------------------------------------------------------------------
 
     def _send(self, process: Process, cmd: str, args: Mapping[str, Any]) -> int:
+        # Kept apart: in process a send may reach the remote, which asks the observer before this returns.
         self._next_id += 1
+        number = self._next_id
         process.link.send(
             {
                 "v": 1,
-                "id": self._next_id,
+                "id": number,
                 "cmd": cmd,
                 "actor": process.name,
                 "args": dict(args),
                 "deadline_ms": 10_000,
             }
         )
-        return self._next_id
+        return number
 
     def _ask(self, process: Process, cmd: str, args: Mapping[str, Any]) -> Message:
         """Send a request that is answered at once, also while a command is outstanding."""
