@@ -133,13 +133,14 @@ def _window_over(index: Index, earlier: Connection, later: Connection) -> bool:
 
 
 def _result_known(index: Index, earlier: Connection, later: Connection) -> bool:
-    """Whether the earlier attempt had a known result when the later request went out; without rows, by the wire.
+    """Whether the ledger ever held a known result of the earlier attempt; without rows, whether the wire brought one.
 
-    Rows that call known what nobody could know are for OBS-042: here they only say which keys live.
+    A ledger that takes for known what nobody could know, or overwrites it, is for others to name: here it only says
+    which keys live.
     """
-    rows = index.rows_before(later.seq)
-    states = [rows.state(a) for a in index.attempts_of(earlier.sender)] if rows and earlier.sender else []
-    if states:
-        return all(state in ("Completed", "Failed", "Aborted") for state in states)
+    attempts = index.attempts_of(earlier.sender) if earlier.sender else []
+    if attempts:
+        moves = (m for attempt in attempts for m in index.moves_of(attempt))
+        return any(m.dest in ("Completed", "Failed", "Aborted") and m.seq < later.seq for m in moves)
     refused_unsent = index.readings.get("connect-failure-after-gate") == "failed-by-declared-evidence"
     return earlier.known or (refused_unsent and earlier.how == "reset")
