@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from statemachines import model
+from statemachines import commands, model
 from statemachines.layout import Entry
 from statemachines.table import Row, Table, Value
 
@@ -187,9 +187,18 @@ def _cell(raw: Raw) -> model.Cell:
 def interpretation(raw: Raw, source: str) -> model.Interpretation:
     """One ambiguity with its readings."""
     readings = tuple(
-        model.Reading(item["id"], item["text"], item["status"], item["variant"]) for item in raw["readings"]
+        model.Reading(
+            item["id"],
+            item["text"],
+            item["status"],
+            item["variant"],
+            tuple(item.get("unreachable", ())),
+            item.get("note", ""),
+        )
+        for item in raw["readings"]
     )
-    return model.Interpretation(raw["id"], source, raw["where"], raw["problem"], readings, raw["proposed"])
+    touches = tuple(raw.get("touches", ()))
+    return model.Interpretation(raw["id"], source, raw["where"], raw["problem"], readings, raw["proposed"], touches)
 
 
 def profile(raw: Raw, source: str, requirements: Iterable[model.Requirement]) -> model.Profile:
@@ -213,6 +222,7 @@ BUILDERS: Mapping[str, Callable[[Raw, str], Any]] = {
     "table": table,
     "requirement": requirement,
     "interpretation": interpretation,
+    "command": commands.family,
 }
 
 
