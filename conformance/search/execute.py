@@ -61,7 +61,7 @@ class Execution:
         self._armed: list[ArmedFault] = []
         self._op_index = -1
         self._done = 0
-        self._log = PointLog()
+        self._log = PointLog(program.family)
 
     def run(self) -> History:
         """Execute all ops. Raises DriverProblem when the driver could not be used, SuiteProblem on our own fault."""
@@ -76,7 +76,10 @@ class Execution:
     def begin(self) -> None:
         """Open the session; :meth:`close` must follow."""
         self._session = self._carrier.open(self._remote)
-        self._note("suite", "config", config=dict(self._program.config), limits=dict(self._program.limits))
+        program = self._program
+        self._note(
+            "suite", "config", config=dict(program.config), limits=dict(program.limits), clock=self._time.to_json()
+        )
 
     def do(self, op: Op) -> None:
         """Execute one op."""
@@ -266,7 +269,7 @@ class Execution:
         own = self._record and point.rpartition(":")[2] in PAUSABLE and process.labelled != process.latest
         if own:
             process.labelled = process.latest
-            self._log.label((self._rows.read() or {}).get("status_log") or ())
+            self._log.label(self._rows.read() or {})
             self._resume(process, note=False)
             return
         for fault in self._armed:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from conformance.carriers.base import DriverProblem, Link, Message
+from conformance.rows import states_of
 
 #: Where virtual time begins: wall ms since the epoch (2026-01-01T00:00:00Z) and elapsed ms.
 EPOCH_MS: Final = 1_767_225_600_000
@@ -63,19 +64,20 @@ class Point:
 class PointLog:
     """The port calls of a recording, each labelled by what its transaction does to the rows."""
 
-    def __init__(self) -> None:
+    def __init__(self, family: str) -> None:
         self.points: list[Point] = []
+        self._family = family
         self._log_seen = 0
+        self._states: Mapping[tuple[str, str], str | None] = {}
 
     def add(self, op_index: int, process: Process, message: Message) -> None:
         """A process announced a call."""
         process.latest = (message["point"], message["nth"])
         self.points.append(Point(op_index, process.name, message["point"], message["nth"], ()))
 
-    def label(self, status_log: Sequence[Mapping[str, Any]]) -> None:
+    def label(self, rows: Mapping[str, Any]) -> None:
         """Ascribe the row changes since the last look to the latest transaction that was announced."""
-        changes = tuple((e["entity"], e["from_state"], e["to_state"]) for e in status_log[self._log_seen :])
-        self._log_seen = len(status_log)
+        changes = self._changes(rows)
         if not changes:
             return
         proc = self.points[-1].proc
@@ -85,6 +87,15 @@ class PointLog:
                 self.points[index] = replace(point, changes=point.changes + changes)
                 if point.point.endswith(":begin"):
                     return
+
+    def _changes(self, rows: Mapping[str, Any]) -> tuple[tuple[str, str | None, str | None], ...]:
+        """The moves since the last look: from the status log, or by comparing states where the driver keeps none."""
+        if "status_log" in rows:
+            log = rows["status_log"][self._log_seen :]
+            self._log_seen += len(log)
+            return tuple((e["entity"], e["from_state"], e["to_state"]) for e in log)
+        before, self._states = self._states, states_of(self._family, rows)
+        return tuple((n[0], before.get(n), state) for n, state in self._states.items() if before.get(n) != state)
 
 
 @dataclass(slots=True)
