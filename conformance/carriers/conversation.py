@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from conformance.carriers.base import Message
+from conformance.carriers.results import Asked, BadResult, Results
 
 #: event -> member -> its type (DESIGN section 5). A member that is not named here is refused.
 EVENTS: Final[dict[str, dict[str, type]]] = {
@@ -14,6 +15,11 @@ EVENTS: Final[dict[str, dict[str, type]]] = {
     "waiting": {"id": int, "on": str},
     "point": {"point": str, "nth": int, "actor": str},
     "fired": {"point": str, "nth": int, "action": str, "actor": str},
+}
+#: Members of events that take one of a few words.
+WORDS: Final[dict[tuple[str, str], tuple[str, ...]]] = {
+    ("waiting", "on"): ("command", "lock", "time"),
+    ("fired", "action"): ("pause", "fail", "lose-ack", "hang"),
 }
 #: outcome -> member -> its type, besides ``id`` and ``outcome``.
 OUTCOMES: Final[dict[str, dict[str, type]]] = {
@@ -36,12 +42,13 @@ class BadMessage(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request under way; ``answers`` is how much the remote had answered the process when it was sent."""
+    """One request under way: what it asks for, and how much the remote had answered the process when it was sent."""
 
     id: int
     cmd: str
     label: str
     answers: int
+    asked: Asked
 
 
 class Conversation:
@@ -56,6 +63,7 @@ class Conversation:
         self._paused = False
         self._rested = False
         self._answers = 0
+        self._results = Results()
         self.epoch = 0
 
     @property
@@ -72,7 +80,7 @@ class Conversation:
         cmd = str(message["cmd"])
         args = message.get("args") or {}
         label = f"command {args.get('name')!r}" if cmd == "command" else cmd
-        request = Request(int(message["id"]), cmd, label, answers)
+        request = Request(int(message["id"]), cmd, label, answers, self._results.asked(message))
         self._open[request.id] = request
         if cmd in _WORK:
             self._work = request
@@ -81,7 +89,7 @@ class Conversation:
             self._paused = self._rested = False
 
     def stirred(self) -> None:
-        """Something outside changed on which a waiting command may depend: it will say how it stands by another line."""
+        """Something changed on which a waiting command may depend: it will say how it stands by another line."""
         self._rested = False
 
     def heard(self, message: Mapping[str, Any]) -> None:
@@ -109,6 +117,11 @@ class Conversation:
         if not isinstance(event, str) or event not in EVENTS:
             raise BadMessage(f"the event {event!r} is none of {', '.join(EVENTS)}", "a misspelled event?")
         _check(message, {"event": str, **EVENTS[event]}, f"event {event!r}")
+        for member in EVENTS[event]:
+            words = WORDS.get((event, member))
+            if words is not None and message[member] not in words:
+                what = f"event {event!r}: {member} is {message[member]!r:.60}, which is none of {', '.join(words)}"
+                raise BadMessage(what, f"a misspelled {member}?")
         if event == "paused":
             self._paused = True
         elif event == "waiting":
@@ -130,6 +143,11 @@ class Conversation:
             )
         request = self._request(message["id"])
         _check(message, {"id": int, "outcome": str, **OUTCOMES[outcome]}, f"outcome {outcome!r}")
+        if outcome == "done":
+            try:
+                self._results.check(request.asked, message["result"])
+            except BadResult as bad:
+                raise BadMessage(bad.reason, bad.guess) from None
         del self._open[request.id]
         if request is self._work:
             self._work = None

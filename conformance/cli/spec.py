@@ -19,9 +19,8 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def run_lint(args: argparse.Namespace) -> int:
     """Print the findings; exit 1 if there are any."""
-    from statemachines.lint import lint  # noqa: PLC0415
-
     from statemachines import layout  # noqa: PLC0415
+    from statemachines.lint import lint  # noqa: PLC0415
 
     root = args.spec or layout.default_root()
     if not root.is_dir():

@@ -1,4 +1,4 @@
-"""A driver at rung L0, written from docs/ alone, around a small mutation host on SQLite. It imports nothing of the suite."""
+"""An L0 driver written from docs/ alone, around a small mutation host on SQLite. It imports nothing of the suite."""
 
 import hashlib
 import http.client
