@@ -13,8 +13,8 @@ from reference_impl.mutation_host.host import MutationHost
 from statemachines.model import Lifecycle
 
 T = TypeVar("T", bound=type)
-#: What may be replaced: the class attributes of the host by which it makes its parts.
-PARTS = ("ledger", "dispatcher", "observer", "supervisor")
+#: What may be replaced: the class attributes of the host by which it makes its parts, or the host with several of them.
+PARTS = ("ledger", "dispatcher", "observer", "supervisor", "host")
 
 
 @dataclass(slots=True)
@@ -36,7 +36,10 @@ class Planted:
 
     def implementation(self) -> Callable[[], Implementation]:
         """A maker of the reference with this part replaced."""
-        host = type(f"Host_{self.id}", (MutationHost,), {f"{self.part}_class": self.replacement})
+        if self.part == "host":
+            host = self.replacement
+        else:
+            host = type(f"Host_{self.id}", (MutationHost,), {f"{self.part}_class": self.replacement})
         members: dict[str, Any] = {"name": self.id, "host_class": host, "readings": self.readings}
         if self.unguarded:
             members["statements"] = lambda me: _unguarded(me.spec.lifecycles)

@@ -50,7 +50,11 @@ def load(root: Path | None = None) -> Spec:
     `spec/`, else the copy inside the installed package. Raises SpecError with every fault that one pass
     finds.
     """
-    place = (root or layout.default_root()).resolve()
+    asked = root or layout.default_root()
+    # Every simulated process asks again: a path that was met before is not resolved once more.
+    if asked in _CACHE and asked.is_absolute():
+        return _CACHE[asked]
+    place = asked.resolve()
     if place not in _CACHE:
         _CACHE[place] = _load(place)
     return _CACHE[place]

@@ -89,7 +89,7 @@ class Conversation:
             self._paused = self._rested = False
 
     def stirred(self) -> None:
-        """Something changed on which a waiting command may depend: it will say how it stands by another line."""
+        """Something outside changed on which a waiting command may depend: it says how it stands by another line."""
         self._rested = False
 
     def heard(self, message: Mapping[str, Any]) -> None:

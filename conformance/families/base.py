@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.checkers.base import Registry
@@ -35,7 +35,11 @@ class Walk:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """One protocol in the machine. ``tail`` is the family's part of every epilogue, after the callers' retries."""
+    """One protocol in the machine.
+
+    ``tail`` is the family's part of every epilogue, after the callers' retries. ``roles`` maps a fault name to the
+    commands that realise it, or that make its second party (see :mod:`conformance.search.disarm`).
+    """
 
     id: str
     scenarios: tuple[Scenario, ...]
@@ -44,3 +48,4 @@ class Family:
     checkers: Registry
     index: Callable[[History], Any]
     walk: Walk
+    roles: Mapping[str, frozenset[str]] = field(default_factory=dict)

@@ -50,6 +50,9 @@ class Transport(Protocol):
         ...
 
 
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+
+
 class RemotePort:
     """The one way out. It sends exactly what it is asked to, once, and never retries."""
 
@@ -67,7 +70,7 @@ class RemotePort:
         Raises :class:`RemoteUnknown` when no complete answer came before ``deadline_mono_ms`` (elapsed ms).
         """
         self._seam.reach(step, "remote")
-        body = json.dumps(payload, sort_keys=True, separators=(",", ":")).encode()
+        body = _encode(payload).encode()
         exchange = self._transport.post(self._base_url, path, body)
         outcome = exchange.poll()
         while outcome is None:

@@ -75,6 +75,7 @@ class Execution:
         self._program = program
         self._carrier = carrier
         self._recorder = Recorder()
+        self._note = self._recorder.add
         self._remote = Remote(self._recorder, contract, self._on_connect, self._on_request)
         self._timed = carrier.rung != "L0"
         self._record = record and carrier.rung == "L2"
@@ -226,17 +227,19 @@ class Execution:
 
     def _send(self, process: Process, cmd: str, args: Mapping[str, Any]) -> int:
         self._next_id += 1
+        # In process, the remote may be asked before this returns, and other requests are numbered meanwhile.
+        number = self._next_id
         process.link.send(
             {
                 "v": 1,
-                "id": self._next_id,
+                "id": number,
                 "cmd": cmd,
                 "actor": process.name,
                 "args": dict(args),
                 "deadline_ms": 10_000,
             }
         )
-        return self._next_id
+        return number
 
     def _ask(self, process: Process, cmd: str, args: Mapping[str, Any]) -> Message:
         """Send a request that is answered at once, also while a command is outstanding."""
@@ -415,9 +418,9 @@ class Execution:
 
     def _settle(self) -> None:
         for _ in range(_MAX_ROUNDS):
-            before = sum(e.cls in ("answer", "wire") for e in self._recorder.events)
+            before = len(self._recorder.events)
             self._tick()
-            if before == sum(e.cls in ("answer", "wire") for e in self._recorder.events):
+            if not any(e.cls in ("answer", "wire") for e in self._recorder.events[before:]):
                 return
         raise DriverProblem(f"the processes did not come to rest within {_MAX_ROUNDS} rounds of set_time")
 
@@ -482,9 +485,6 @@ class Execution:
 
     def _clock(self) -> dict[str, Any]:
         return {"wall_ms": self._wall_ms, "mono_ms": self._mono_ms, "trusted": self._trusted}
-
-    def _note(self, cls: str, kind: str, proc: str = "", **data: Any) -> None:
-        self._recorder.add(cls, kind, proc, **data)
 
 
 def _why(reply: Message) -> str:

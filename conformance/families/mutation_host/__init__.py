@@ -14,4 +14,9 @@ MUTATION_HOST = Family(
     checkers=CHECKERS,
     index=Index,
     walk=WALK,
+    roles={
+        "cancel": frozenset({"host.cancel"}),
+        "concurrent-caller": frozenset({"host.invoke"}),
+        "concurrent-worker": frozenset({"recover", "host.housekeep"}),
+    },
 )

@@ -7,6 +7,7 @@ import json
 from conformance.remote.remote import Parsed, Reply
 
 _PREFIX = "/effect/"
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
 class EffectContract:
@@ -36,5 +37,5 @@ class EffectContract:
 
 
 def _json(status: int, value: dict[str, object]) -> Reply:
-    body = json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+    body = _encode(value).encode()
     return Reply(status, body, len(body))

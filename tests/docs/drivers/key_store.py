@@ -1,4 +1,4 @@
-"""An L0 driver written from docs/ alone, around a small mutation host on SQLite. It imports nothing of the suite."""
+"""A driver at rung L0, written from docs/ alone, around a small host on SQLite. It imports nothing of the suite."""
 
 import hashlib
 import http.client
