@@ -75,9 +75,16 @@ class _Writer:
             self.unless(depth, " and ".join(f"({_NOT[one].format(v=v)})" for one in rest.pop("type")))
         for keyword in ("enum", "const"):
             if keyword in rest and self._is_plain(options := _options(rest, keyword)):
-                allowed = self.name("e", frozenset(options))
-                self.unless(depth, f"not isinstance({v}, (str, type(None))) or {v} not in {allowed}")
+                allowed = self.name("e", frozenset(options) - {None})
+                wrong = f"not isinstance({v}, str) or {v} not in {allowed}"
+                self.unless(depth, f"{v} is not None and ({wrong})" if None in options else wrong)
                 del rest[keyword]
+        if "minimum" in rest:
+            number = "" if kind in ("integer", "number") else f"type({v}) in (int, float) and "
+            self.unless(depth, f"{number}{v} < {rest.pop('minimum')!r}")
+        if "minLength" in rest:
+            text = "" if kind == "string" else f"isinstance({v}, str) and "
+            self.unless(depth, f"{text}len({v}) < {rest.pop('minLength')!r}")
         if "$ref" in rest and rest["$ref"] not in self._open:
             self._reference(rest.pop("$ref"), v, depth)
         if _MEMBERS & rest.keys() and rest.get("additionalProperties", True) in (True, False):

@@ -38,11 +38,12 @@ class Results:
 
     def asked(self, message: Mapping[str, Any]) -> Asked:
         """What a request asks for: to be given to :meth:`check` with the result."""
-        verb = str(message["cmd"])
-        args = message.get("args") or {}
+        verb: str = message["cmd"]
+        if verb == "command":
+            return verb, self._family, str(message["args"].get("name", ""))
         if verb == "reset":
-            self._family = str((args.get("config") or {}).get("family", ""))
-        return verb, self._family, str(args.get("name", "")) if verb == "command" else ""
+            self._family = str(message["args"]["config"].get("family", ""))
+        return verb, self._family, ""
 
     def check(self, asked: Asked, result: Mapping[str, Any]) -> None:
         """Raises BadResult for what the schema of the verb or command refuses."""

@@ -24,7 +24,10 @@ GOOD: dict[str, tuple[Mapping[str, Any], Any]] = {
         {
             "source": "store",
             "kinds": {
-                "attempts": [{**ROW, "state": "Prepared", "settled_at": 7}, {**ROW, "state": "Failed", "settled_at": None}],
+                "attempts": [
+                    {**ROW, "state": "Prepared", "settled_at": 7},
+                    {**ROW, "state": "Failed", "settled_at": None},
+                ],
                 "status_log": [
                     {"seq": 1, "entity": "mutation_attempt", "id": "a", "from_state": None, "to_state": "Prepared"}
                 ],
