@@ -76,6 +76,11 @@ class Standing:
     not_applicable: tuple[str, ...] = ()
 
     @property
+    def judged(self) -> tuple[str, ...]:
+        """The cells that this driver's rung and readings can show."""
+        return tuple(cell for cell in self.met if cell not in self.out_of_tier and cell not in self.not_applicable)
+
+    @property
     def exercised(self) -> int:
         """How often a cell of it occurred, all cells together."""
         return sum(self.met.values())
@@ -151,7 +156,7 @@ def _standing(
     elif len(high) + len(away) == len(met):
         status = "out-of-tier"
     else:
-        status = "uncovered" if unmet else "pass"
+        status = ("untestable" if tally.gaps else "uncovered") if unmet else "pass"
     schedules = tally.exercised_in.get(requirement.id, 0)
     return Standing(requirement, status, met, schedules, unmet, high, away)
 
@@ -173,10 +178,9 @@ def conclude(found: Iterable[Standing], tally: Tally, complete: bool, budget_cov
     """
     statuses = {s.status for s in found}
     if tally.problems:
-        schedule, blame, problem = tally.problems[0]
-        suite = any(b == "suite" for _, b, _ in tally.problems)
-        who = "suite" if suite else blame
-        return Verdict("none", 5 if suite else 3, f"the {who} could not run {schedule}: {problem}")
+        own = [p for p in tally.problems if p[1] == "suite"]
+        schedule, blame, problem = (own or tally.problems)[0]
+        return Verdict("none", 5 if own else 3, f"the {blame} could not run {schedule}: {problem}")
     if "fail" in statuses or "untestable" in statuses:
         return Verdict("not conformant", 1, "a requirement is violated")
     searched = complete and budget_covers and not tally.missed

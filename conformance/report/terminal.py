@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import textwrap
 
-from conformance.plain import plain
+from conformance.outcome import NO_ANSWER
+from conformance.plain import indented, plain
 from conformance.report.model import Report
 from conformance.report.story import story
 from conformance.verdict import Standing
 from statemachines.spec import Spec
 
 _WIDTH = 118
-_MARKS = {"pass": "ok", "fail": "FAIL", "unstable": "UNSTABLE", "uncovered": "UNCOVERED"}
+_MARKS = {"pass": "ok", "fail": "FAIL", "unstable": "UNSTABLE", "uncovered": "UNCOVERED", "untestable": "UNTESTABLE"}
 
 
 def terminal(report: Report, spec: Spec, where: str) -> str:
@@ -34,7 +35,10 @@ def terminal(report: Report, spec: Spec, where: str) -> str:
         f"{report.tally.schedules} schedules over {report.points} fault points in {report.footer['seconds']} s;"
         f" {report.tally.missed} faults missed",
         *_listed("missed: ", [f"{plain(what)} in {schedule}" for schedule, what in report.tally.first_missed]),
-        *textwrap.wrap(f"faults that struck: {faults or 'none'}", _WIDTH, subsequent_indent="  "),
+        *textwrap.wrap(
+            f"faults that struck: {faults or 'none'}", _WIDTH, subsequent_indent="  ", break_on_hyphens=False
+        ),
+        *_hints(report),
         *_verdict(report),
     ]
     if header["filtered"]:
@@ -45,14 +49,29 @@ def terminal(report: Report, spec: Spec, where: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _hints(report: Report) -> list[str]:
+    """What the driver itself should mend, since it makes the verdict weaker than it looks."""
+    hints = []
+    if report.tally.gaps:
+        gaps = ", ".join(plain(gap) for gap in sorted(report.tally.gaps))
+        rung = report.header["identity"]["rung"]
+        hints += _wrapped(f"the driver declares rung {rung} and these families, but does not do: {gaps}")
+    silent = report.tally.faults.get(NO_ANSWER, 0)
+    if silent:
+        hints += _wrapped(
+            f"{silent} commands had no answer in time and their processes were ended: a command that waits for"
+            " another one has to say so (the event `waiting`)"
+        )
+    return hints
+
+
 def _verdict(report: Report) -> list[str]:
     """The verdict first; of a reason with several lines (a driver's last words) the others below it."""
-    why, *more = report.verdict.why.splitlines() or [""]
-    return [
-        f"{report.verdict.verdict}: {plain(why)}",
-        *(f"    {plain(line)}" for line in more),
-        _proved(report),
-    ]
+    return [*indented(f"{report.verdict.verdict}: {report.verdict.why}"), _proved(report)]
+
+
+def _wrapped(line: str) -> list[str]:
+    return textwrap.wrap(line, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def _listed(name: str, items: list[str]) -> list[str]:
@@ -62,10 +81,12 @@ def _listed(name: str, items: list[str]) -> list[str]:
 def _requirements(standings: tuple[Standing, ...]) -> list[str]:
     lines = []
     for s in standings:
-        met = sum(1 for count in s.met.values() if count)
-        counts = ", ".join(f"{cell} {count}" for cell, count in s.met.items() if count)
+        met = sum(1 for cell in s.judged if s.met[cell])
+        counts = ", ".join(f"{cell} {s.met[cell]}" for cell in s.judged if s.met[cell])
         mark = _MARKS.get(s.status, s.status)
-        lines.append(f"{mark:<12} {s.requirement.id:<11} {met}/{len(s.met)} cells  {counts}".rstrip())
+        lines.append(f"{mark:<12} {s.requirement.id:<11} {met}/{len(s.judged)} cells  {counts}".rstrip())
+        if s.out_of_tier and s.judged:
+            lines.append(f"{'':<12} {'':<11} above this rung: {', '.join(s.out_of_tier)}")
         if s.unmet and s.status != "fail":
             lines.append(f"{'':<12} {'':<11} never occurred: {', '.join(s.unmet)}")
     return lines

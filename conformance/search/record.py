@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from conformance.carriers.base import Carrier
 from conformance.history import History
 from conformance.remote.remote import Contract
-from conformance.search.execute import Execution, Point
+from conformance.search.execute import Execution
+from conformance.search.process import Point
 from conformance.search.program import Op, Program
 
 
@@ -63,4 +64,6 @@ def _resolve(op: Op, position: int, points: list[Point]) -> Op:
         args = {"proc": op.proc, "point": name, "nth": nth, "action": op.args["action"]}
         extra = {"world": op.args["world"]} if "world" in op.args else {}
         return Op("arm", {**args, **extra, "changes": [list(c) for c in point.changes]})
-    raise OutOfTier(f"no commit of process {op.proc!r} moves {wanted}")
+    entity, before, after = wanted
+    move = f"from {before} to {after}" if before else f"into being as {after}"
+    raise OutOfTier(f"it needs a fault point at the commit that brings a {entity} {move}, and the driver offers none")
