@@ -17,7 +17,6 @@ from conformance.judge import judge
 from conformance.search.execute import Execution
 from conformance.search.program import Program
 
-
 #: A command that was not answered before the harness deadline, so that its process was ended.
 NO_ANSWER: Final = "no answer in time"
 
