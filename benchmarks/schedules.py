@@ -18,7 +18,8 @@ from typing import Any, ClassVar
 
 import reference_impl.store
 from conformance.carriers.base import Carrier
-from conformance.carriers.inprocess import InProcessCarrier, store_root
+from conformance.carriers.inprocess import InProcessCarrier
+from conformance.carriers.places import store_root
 from conformance.families.mutation_host import MUTATION_HOST as FAMILY
 from conformance.history import History
 from conformance.outcome import weigh

@@ -20,7 +20,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from conformance.carriers.base import Carrier, Link, Message, Session
-from conformance.carriers.inprocess import InProcessCarrier, store_root
+from conformance.carriers.inprocess import InProcessCarrier
+from conformance.carriers.places import store_root
 from conformance.carriers.subprocess import ForkedCarrier, ProcessCarrier
 from conformance.families.mutation_host import MUTATION_HOST
 from conformance.history import Recorder

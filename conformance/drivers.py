@@ -6,13 +6,17 @@ import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
-from conformance.carriers.base import Carrier, DriverProblem
+from conformance.carriers.base import Carrier, DriverProblem, Link
+from conformance.carriers.farewell import farewell
 from conformance.carriers.inprocess import InProcessCarrier
 from conformance.families.mutation_host.contract import EffectContract
 from conformance.history import Recorder
 from conformance.remote.remote import Remote
+
+#: How long a process that said good-bye after `hello` may take to end.
+PATIENCE_MS: Final = 2_000
 
 
 class UnknownDriver(Exception):
@@ -103,8 +107,14 @@ def _command(driver: str, words: list[str]) -> Carrier:
     return ProcessCarrier(driver, words)
 
 
-def identify(carrier: Carrier) -> Identity:
-    """Ask a driver who it is; raises DriverProblem when it does not say so properly."""
+def identify(
+    carrier: Carrier, complain: Callable[[str], None] | None = None, patience_ms: int = PATIENCE_MS
+) -> Identity:
+    """Ask a driver who it is; raises DriverProblem when it does not say so properly.
+
+    Its process leaves with ``bye``. What is wrong with that is told to ``complain``; without one it does not matter,
+    since it is killed then. ``patience_ms`` (real time) is how long it may take to end after its answer.
+    """
     remote = Remote(Recorder(), EffectContract(), _ignore, _ignore)
     session = carrier.open(remote)
     try:
@@ -113,9 +123,20 @@ def identify(carrier: Carrier) -> Identity:
         reply = link.recv()
         if reply is None or reply.get("id") != 1 or reply.get("outcome") != "done":
             raise DriverProblem(f"hello was answered {reply!r}; answer it with outcome 'done' and an identity")
-        return _identity(reply["result"])
+        identity = _identity(reply["result"])
+        problem = _part(link, patience_ms)
+        if complain is not None and problem:
+            complain(problem)
+        return identity
     finally:
         session.close()
+
+
+def _part(link: Link, patience_ms: int) -> str:
+    try:
+        return farewell(link, 2, "hello", patience_ms)
+    except DriverProblem as problem:
+        return str(problem)
 
 
 def _ignore(_: object) -> None:

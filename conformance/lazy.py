@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections import deque
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Final
 
 from conformance.carriers.base import Link, Message, Session
-from conformance.carriers.inprocess import store_root
+from conformance.carriers.places import StateDirectory
 from conformance.remote.remote import Remote
 
 _ATTEMPT: Final = {"attempt": {"instance": "host-a", "id": "a1"}, "original_request_id": None, "replayed": False}
@@ -71,6 +68,11 @@ class LazyLink:
     def listen(self) -> None:
         """It never waits."""
 
+    def departed(self, patience_ms: int) -> str:
+        """It has always left already."""
+        del patience_ms
+        return ""
+
     def kill(self) -> None:
         """There is nothing to kill."""
 
@@ -100,7 +102,8 @@ class LazySession:
     def __init__(self, reply: Mapping[str, Any] | None, families: tuple[str, ...]) -> None:
         self._reply = reply
         self._families = families
-        self.state_dir = Path(tempfile.mkdtemp(prefix="onceproof-", dir=store_root()))
+        self._place = StateDirectory()
+        self.state_dir = self._place.path
 
     def start(self, proc: str) -> Link:
         """Another lazy process."""
@@ -113,7 +116,7 @@ class LazySession:
 
     def close(self) -> None:
         """Remove the directory."""
-        shutil.rmtree(self.state_dir, ignore_errors=True)
+        self._place.remove()
 
 
 class LazyCarrier:

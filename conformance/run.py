@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from conformance.carriers.base import Carrier, DriverProblem, SuiteProblem
 from conformance.carriers.inprocess import InProcessCarrier
+from conformance.carriers.places import remove_left_behind
 from conformance.drivers import Identity, carrier_maker, identify, twin_maker
 from conformance.families import FAMILIES
 from conformance.families.base import Family
@@ -74,6 +75,7 @@ def run(options: Options, progress: Progress) -> Path:
     with a footer that says so.
     """
     spec = load()
+    remove_left_behind()
     make = carrier_maker(options.driver)
     carrier = make()
     try:

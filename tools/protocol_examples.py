@@ -12,10 +12,10 @@ import socket
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from conformance.carriers.base import Carrier, Link, Message, Session
+from conformance.carriers.base import Carrier, Message, Session
 from conformance.carriers.subprocess import ForkedCarrier
+from conformance.carriers.tap import TappedCarrier
 from conformance.drivers import identify
 from conformance.families.mutation_host.contract import EffectContract
 from conformance.families.mutation_host.scenarios import ALICE, CONFIG, DEADLINE_MS, FAMILY, cancel, housekeep, invoke
@@ -25,8 +25,6 @@ from conformance.remote.request import RequestParser, answer
 from conformance.search.execute import Execution
 from conformance.search.process import EPOCH_MS
 from conformance.search.program import SETTLE, Op, Program, call, kill, recover, release, script, start, time
-
-ASK, SAY = "→", "←"
 
 
 @dataclass(slots=True)
@@ -55,67 +53,26 @@ class Tape:
         return "\n".join(f"{way} {self.text(m, numbers)}" for way, proc, m in self.lines if keep(proc, m))
 
 
-class _Tapped:
-    """A link that writes down what passes."""
-
-    def __init__(self, link: Link, proc: str, tape: Tape) -> None:
-        self._link, self._proc, self._tape = link, proc, tape
-
-    def send(self, message: Message) -> None:
-        self._tape.lines.append((ASK, self._proc, message))
-        self._link.send(message)
-
-    def recv(self) -> Message | None:
-        message = self._link.recv()
-        if message is not None:
-            self._tape.lines.append((SAY, self._proc, message))
-        return message
-
-    def pending(self) -> bool:
-        return self._link.pending()
-
-    def listen(self) -> None:
-        self._link.listen()
-
-    def kill(self) -> None:
-        self._link.kill()
-
-
-class _TappedSession:
-    def __init__(self, session: Session, tape: Tape) -> None:
-        self._session, self._tape = session, tape
-        self.state_dir: Path = session.state_dir
-        tape.directory = str(session.state_dir)
-
-    def start(self, proc: str) -> Link:
-        return _Tapped(self._session.start(proc), proc, self._tape)
-
-    def base_url(self, proc: str) -> str:
-        return self._session.base_url(proc)
-
-    def close(self) -> None:
-        self._session.close()
-
-
-class TappedCarrier:
-    """Carries what another carrier does, and keeps the conversation."""
+class _Taped(TappedCarrier):
+    """Carries what another carrier does, and keeps the conversation on a tape."""
 
     def __init__(self, carrier: Carrier) -> None:
-        self._carrier = carrier
-        self.name, self.rung = carrier.name, carrier.rung
+        super().__init__(carrier, self._hear_one)
         self.tape = Tape()
 
     def open(self, remote: Remote) -> Session:
-        """One schedule."""
-        return _TappedSession(self._carrier.open(remote), self.tape)
+        """One schedule; its directory is no part of what is shown."""
+        session = super().open(remote)
+        self.tape.directory = str(session.state_dir)
+        return session
 
-    def shutdown(self) -> None:
-        """End it."""
-        self._carrier.shutdown()
+    def _hear_one(self, way: str, proc: str, message: Message | None) -> None:
+        if message is not None:
+            self.tape.lines.append((way, proc, message))
 
 
 def _play(carrier: Carrier, ops: tuple[Op, ...], *, record: bool = False) -> Tape:
-    tapped = TappedCarrier(carrier)
+    tapped = _Taped(carrier)
     Execution(Program("example", FAMILY, CONFIG, ops, {}), tapped, EffectContract(), record=record).run()
     return tapped.tape
 
@@ -149,7 +106,7 @@ def examples() -> dict[str, str]:
 
 def _basic(carrier: Carrier) -> dict[str, str]:
     """What every driver meets."""
-    tapped = TappedCarrier(carrier)
+    tapped = _Taped(carrier)
     identify(tapped)
     found = {"hello": _of(tapped.tape, "hello", "hello")}
     plain = _play(carrier, (start("w1"), invoke("w1", "q1", "m1", "k1"), start("w2"), invoke("w2", "q2", "m1", "k1")))

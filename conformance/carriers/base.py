@@ -44,6 +44,10 @@ class Link(Protocol):
         """What a command said to wait for may have happened: its silence is no longer taken for rest."""
         ...
 
+    def departed(self, patience_ms: int) -> str:
+        """Wait until a process that answered `bye` has ended with 0; else kill it, and say in words how it ended."""
+        ...
+
     def kill(self) -> None:
         """SIGKILL, or its simulation: nothing of the process runs any more."""
         ...

@@ -5,24 +5,14 @@ The messages are those of the subprocess carrier; the carrier differential prove
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable
-from functools import cache
-from pathlib import Path
 
 from conformance.carriers.base import DriverProblem, Link, Message, Session
 from conformance.carriers.conversation import BadMessage, Conversation
+from conformance.carriers.places import StateDirectory
 from conformance.kit.engine import Engine, Implementation
 from conformance.kit.remote import Exchange, RemoteAnswer, RemoteUnknown
 from conformance.remote.remote import Conn, Drop, Remote, Reply
-
-
-@cache
-def store_root() -> Path:
-    """Where state directories are made: memory-backed where the machine has it, else the temporary directory."""
-    shm = Path("/dev/shm")
-    return shm if shm.is_dir() else Path(tempfile.gettempdir())
 
 
 class DirectExchange:
@@ -110,6 +100,11 @@ class InProcessLink:
     def listen(self) -> None:
         """Nothing: a simulated process goes on only when it is told to."""
 
+    def departed(self, patience_ms: int) -> str:
+        """A simulated process has ended with its answer."""
+        del patience_ms
+        return ""
+
     def kill(self) -> None:
         """Cut the ports, close the connections, break what it holds open at the remote."""
         self._engine.crash()
@@ -124,7 +119,8 @@ class InProcessSession:
         self._make = make
         self._remote = remote
         self._engines: list[Engine] = []
-        self.state_dir = Path(tempfile.mkdtemp(prefix="onceproof-", dir=store_root()))
+        self._place = StateDirectory()
+        self.state_dir = self._place.path
 
     def start(self, proc: str) -> Link:
         """A new engine with its own connection and its own way to the remote."""
@@ -141,7 +137,7 @@ class InProcessSession:
     def close(self) -> None:
         """Remove the directory, crash what still runs, then drop it all."""
         # In this order a store sees at its end that its file is gone, and does not write back what nobody will read.
-        shutil.rmtree(self.state_dir, ignore_errors=True)
+        self._place.remove()
         for engine in self._engines:
             engine.crash()
         self._engines.clear()

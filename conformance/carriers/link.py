@@ -82,6 +82,19 @@ class ProcessLink:
         self._talk.stirred()
         self._since = time.monotonic()
 
+    def departed(self, patience_ms: int) -> str:
+        """The end of its stdout is taken for its own: what then still runs of its group is killed."""
+        until = time.monotonic() + patience_ms / 1000
+        while not self._ended and self._problem is None and (left := (until - time.monotonic()) * 1000) > 0:
+            self._turn(left)
+        self._raise_problem()
+        said_end = self._ended
+        status = self._body.end()
+        self.discard()
+        if not said_end:
+            return f"still ran {patience_ms} ms later"
+        return "" if status == 0 else f"ended with {_ending(status)}"
+
     def kill(self) -> None:
         """SIGKILL to the process group; what the process had sent by then is still logged."""
         if not self._alive:

@@ -7,15 +7,12 @@ them, which is some ten times faster. Both speak the same lines.
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from conformance.carriers.base import Link, Session
 from conformance.carriers.hub import Hub
-from conformance.carriers.inprocess import store_root
 from conformance.carriers.link import ProcessLink
+from conformance.carriers.places import StateDirectory
 from conformance.carriers.spawn import CommandSpawner, ForkSpawner, Spawner
 from conformance.remote.remote import Remote
 from conformance.remote.server import Endpoint
@@ -34,7 +31,8 @@ class ProcessSession:
         self._hub = Hub()
         self._links: list[ProcessLink] = []
         self._endpoints: dict[str, Endpoint] = {}
-        self.state_dir = Path(tempfile.mkdtemp(prefix="onceproof-", dir=store_root()))
+        self._place = StateDirectory()
+        self.state_dir = self._place.path
 
     def start(self, proc: str) -> Link:
         """A new process with a listener of its own; DriverProblem when it cannot be started."""
@@ -69,7 +67,7 @@ class ProcessSession:
                 link.discard()
         finally:
             self._links.clear()
-            shutil.rmtree(self.state_dir, ignore_errors=True)
+            self._place.remove()
 
 
 class _RealCarrier:

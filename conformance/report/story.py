@@ -40,7 +40,8 @@ def story(trace: Trace, spec: Spec, file: str) -> str:
         f"  allowed   {plain(trace.violation.allowed)}",
         f"  happened  {plain(trace.violation.happened)}, at step {step_of(told, trace.violation.seq)}",
         *table(told),
-        f"  seen {trace.failed} of {trace.runs}, shrunk from {trace.shrunk_from} operations to {len(trace.program.ops)}"
+        f"  seen {trace.failed} of {trace.runs},"
+        f" shrunk from {trace.shrunk_from} steps of the script to {len(trace.program.ops)}"
         f"       onceproof replay {plain(file)}",
     ]
     return "\n".join(line.rstrip() for line in out) + "\n"

@@ -36,7 +36,7 @@ _NORMAL: tuple[tuple[str, Any], ...] = (
     (r" in [\d.]+ s\b", " in T s"),
     (r"\d+ schedules over \d+ fault points", "N schedules over N fault points"),
     (r"of \d+ in the specification \(\d+ planned\)", "of N in the specification (N planned)"),
-    (r"shrunk from \d+ operations", "shrunk from N operations"),
+    (r"shrunk from \d+ steps", "shrunk from N steps"),
     (r"(?m)^(mutation-host): \d+$", r"\1: N"),
     (
         r"(?m)^(\w+ +[A-Z]+-\d+ +\d/\d cells  ).*$",

@@ -226,6 +226,9 @@ class TalkingLink:
     def listen(self) -> None:
         self._inner.listen()
 
+    def departed(self, patience_ms: int) -> str:
+        return self._inner.departed(patience_ms)
+
     def kill(self) -> None:
         self._inner.kill()
 
