@@ -12,7 +12,7 @@ from typing import Any
 
 from statemachines.model import Lifecycle
 
-__all__ = ["Column", "Command", "CommandFamily", "Recovery", "RowKind", "family"]
+__all__ = ["Check", "Column", "Command", "CommandFamily", "Recovery", "RowKind", "Told", "family"]
 
 Schema = Mapping[str, Any]
 Raw = Mapping[str, Any]
@@ -81,10 +81,33 @@ class RowKind:
 
 
 @dataclass(frozen=True, slots=True)
+class Check:
+    """One check that a call meets: a row of the order of checks, in plain words, with the codes that it may give."""
+
+    row: str
+    when: str
+    codes: tuple[str, ...]
+    otherwise: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a caller is told in one situation, and what the ledger then holds."""
+
+    when: str
+    row: str
+    classification: str
+    code: str
+    cause: str
+    reservation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class CommandFamily:
     """Everything that a driver of one family is asked.
 
-    `config` is the name of its configuration's schema, `tables` are the decision tables that explain it.
+    `config` is the name of its configuration's schema, `tables` are the decision tables that explain it. `checks` are
+    rows of the table `order_of_checks`, `limits_used` the limits that schedules go past.
     """
 
     id: str
@@ -98,6 +121,10 @@ class CommandFamily:
     rows: Mapping[str, RowKind]
     leave_out: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
+    order_of_checks: str = ""
+    checks: tuple[Check, ...] = ()
+    answers: tuple[Told, ...] = ()
+    limits_used: tuple[str, ...] = ()
 
     def closed(self, schema: Schema) -> Schema:
         """A schema of this family that stands alone: with the definitions that its references need."""
@@ -152,6 +179,13 @@ def family(raw: Raw, source: str) -> CommandFamily:
         rows=MappingProxyType({item["kind"]: _kind(item) for item in raw["rows"]}),
         leave_out=tuple(raw.get("leave_out", ())),
         tables=tuple(raw.get("tables", ())),
+        order_of_checks=raw.get("checks", {}).get("table", ""),
+        checks=tuple(
+            Check(item["row"], item["when"], tuple(item["codes"]), item.get("otherwise", ""))
+            for item in raw.get("checks", {}).get("rows", ())
+        ),
+        answers=tuple(Told(**item) for item in raw.get("answers", ())),
+        limits_used=tuple(raw.get("limits_used", ())),
     )
 
 

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from statemachines.commands import Column, Command, CommandFamily, RowKind
+from statemachines.describe_rules import answer_table, check_table, reading_table, rung_table
+from statemachines.markdown import table as _table
 from statemachines.model import Lifecycle
 from statemachines.spec import Spec
 from statemachines.table import Table
@@ -27,16 +29,20 @@ def commands_page(spec: Spec, family: CommandFamily, config: Schema, examples: E
         "How messages travel, what a rung is and what every driver does is in [driver-protocol.md](driver-protocol.md);"
         f" this page is what the family `{family.id}` adds. Source of all rules: `{family.source}`.\n",
         _overview(family),
+        rung_table(spec, family),
         *(_command(family, command, examples) for command in family.commands.values()),
         _recovery(family, examples),
+        check_table(spec, family),
+        answer_table(family) + _shown(examples.get("answers", ())),
         _rows(family, examples),
         *(_decisions(spec.tables[name]) for name in family.tables),
         *(_lifecycle(lc) for lc in lifecycles.values()),
         _codes(spec),
         _limits(spec, family),
+        reading_table(spec, family),
         _config(config),
     ]
-    return "\n".join(parts)
+    return "\n".join(part for part in parts if part)
 
 
 def _overview(family: CommandFamily) -> str:
@@ -153,13 +159,18 @@ def _codes(spec: Spec) -> str:
 
 def _limits(spec: Spec, family: CommandFamily) -> str:
     rows = [
-        (f"`{row.id}`", f"{row.then['value']} {row.then['unit']}", str(row.then["meaning"]))
+        (
+            f"`{row.id}`",
+            f"{row.then['value']} {row.then['unit']}",
+            str(row.then["meaning"]),
+            "schedules go past it" if row.id in family.limits_used else "planned: nothing comes near it",
+        )
         for row in spec.tables["limits"].rows
         if row.then["source"] == family.source
     ]
     return (
         "## Limits\n\nThe numbers of the source. `reset` names in `limits` only those that a schedule changes; for all"
-        f" others these hold.\n\n{_table(('limit', 'value', 'meaning'), rows)}"
+        f" others these hold.\n\n{_table(('limit', 'value', 'meaning', 'today'), rows)}"
     )
 
 
@@ -230,10 +241,3 @@ def _type(schema: Schema, definitions: Mapping[str, Schema]) -> str:
         return "list of " + _type(_resolved(schema.get("items", {}), definitions), definitions)
     names = {"string": "text", "integer": "whole number", "boolean": "true or false"}
     return " or ".join(names.get(one, one) for one in ([kind] if isinstance(kind, str) else kind))
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    kept = list(rows)
-    columns = [i for i in range(len(head)) if any(row[i] for row in kept)]
-    lines = [[head[i] for i in columns], ["---"] * len(columns), *([row[i] for i in columns] for row in kept)]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines) + "\n"

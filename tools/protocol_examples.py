@@ -99,7 +99,7 @@ def examples() -> dict[str, str]:
     """Every example by name: lines with their direction, or HTTP as text."""
     carrier = ForkedCarrier("reference:process", [sys.executable, "-m", "reference_impl"])
     try:
-        return {**_basic(carrier), **_durable(carrier), **_points(carrier), **_effect(carrier)}
+        return {**_basic(carrier), **_durable(carrier), **_points(carrier), **_endings(carrier), **_effect(carrier)}
     finally:
         carrier.shutdown()
 
@@ -173,6 +173,40 @@ def _points(carrier: Carrier) -> dict[str, str]:
     tape = _play(carrier, (start("w1"), Op("arm", lost), invoke("w1", "q1", "m1", "k1")))
     found["lose-ack"] = _of(tape, "w1", "arm", "host.invoke", "fired")
     return found
+
+
+def _endings(carrier: Carrier) -> dict[str, str]:
+    """What callers hear of attempts that did not simply succeed."""
+    first, again = invoke("w1", "q1", "m1", "k1"), (start("w2"), invoke("w2", "q2", "m1", "k1"))
+    prepared = {"proc": "w1", "point": "invoke.prepare:committed", "nth": 1}
+    pause, crash = (Op("arm", {**prepared, "action": action}) for action in ("pause", "crash"))
+    resume, lost = Op("resume", {"proc": "w1"}), {"point": "invoke.open_gate:commit", "nth": 1, "action": "lose-ack"}
+    found: dict[str, str] = {}
+
+    def play(name: str, proc: str, *ops: Op) -> Tape:
+        tape = _play(carrier, ops)
+        found[name] = tape.dialogue(_answer_of(tape, proc))
+        return tape
+
+    play("refused-keyed", "w1", script("definite-refusal"), start("w1"), first)
+    tape = play("cancelled", "w1", start("w1"), pause, first, start("c1"), cancel("c1", "q1"), resume, *again)
+    found["cancelled-replay"] = tape.dialogue(_answer_of(tape, "w2"))
+    play("recovered", "w2", start("w1"), crash, first, start("r1"), recover("r1"), *again)
+    late = time(DEADLINE_MS + 1_000)
+    play("deadline-ahead", "w1", start("w1"), pause, first, late, resume)
+    play("deadline-behind", "w1", script("hold"), start("w1"), first, late)
+    play("gate-lost", "w1", start("w1"), Op("arm", {"proc": "w1", **lost, "world": "rolled_back"}), first)
+    held = (script("hold"), start("w1"), first)
+    play("wait-over", "w2", *held, kill("w1"), *again, late)
+    tape = play("late-success", "w1", *held, start("r1"), recover("r1"), release("w1"), *again)
+    found["late-success-replay"] = tape.dialogue(_answer_of(tape, "w2"))
+    return found
+
+
+def _answer_of(tape: Tape, proc: str) -> Callable[[str, Message], bool]:
+    """Keeps the one answer of a process to its command."""
+    asked = next(m["id"] for _, who, m in tape.lines if who == proc and m.get("cmd") == "command")
+    return lambda who, m: who == proc and "outcome" in m and m["id"] == asked
 
 
 def _effect(carrier: Carrier) -> dict[str, str]:

@@ -41,6 +41,21 @@ SHOWN: Mapping[str, tuple[tuple[str, str], ...]] = {
     "host.cancel": (("A cancel that came too late:", "cancel"),),
     "host.housekeep": (("Nothing was due:", "housekeep"),),
     "host.describe": (("In the reference:", "describe"),),
+    "answers": (
+        ("A keyed call, refused by the remote:", "refused-keyed"),
+        ("A call that another process cancelled ahead of its gate:", "cancelled"),
+        ("A replay of it:", "cancelled-replay"),
+        ("A replay of an attempt that was killed as `Prepared`, and aborted by recovery:", "recovered"),
+        ("The service deadline, ahead of the gate:", "deadline-ahead"),
+        ("The service deadline, while the remote holds the request:", "deadline-behind"),
+        ("The acknowledgement of the gate was lost, and the worker's own abort won:", "gate-lost"),
+        ("A replay whose original was killed behind its gate, at the end of its wait:", "wait-over"),
+        (
+            "Recovery made the row `Indeterminate`, then the definite success came. The caller of that call:",
+            "late-success",
+        ),
+        ("A replay of it:", "late-success-replay"),
+    ),
     "recover": (("One attempt had been left `Dispatching` by a killed process:", "recover"),),
     "snapshot": (("After one keyed call that was applied:", "snapshot"),),
 }

@@ -48,7 +48,22 @@ def explain(spec: Spec, r: Requirement) -> str:
         for c in r.cells:
             needs = ", ".join(c.needs) or "nothing"
             lines.append(f"  {c.id:<20} {c.text}; needs {needs}; rung {c.rung}; judged on {', '.join(c.evidence)}")
+        lines += ["", "what a driver's rung makes of it:", *(f"  {line}" for line in _rungs(r))]
     served = [o.id for o in spec.requirements.values() if o.same_as == r.id]
     if served:
         lines += ["", f"its test also serves {', '.join(served)}"]
     return "\n".join(lines)
+
+
+def _rungs(r: Requirement) -> list[str]:
+    """A line for each rung: which cells have to occur there, and what stays unseen."""
+    lines = []
+    for rung in ("L0", "L1", "L2"):
+        judged = [c.id for c in r.cells if c.rung <= rung]
+        if judged:
+            said = f"passes when {len(judged)} of {len(r.cells)} cells have occurred without a violation"
+            above = [c.id for c in r.cells if c.rung > rung]
+            lines.append(f"{rung}  {said}" + (f"; above it: {', '.join(above)}" if above else ""))
+        else:
+            lines.append(f"{rung}  out-of-tier: it cannot pass, but a violation that shows there is a fail")
+    return lines

@@ -30,10 +30,13 @@ def admit(config: Config, context: Mapping[str, Any], request: Mapping[str, Any]
         raise Denied("invalid_input")
     may_observe(config, context, request["operation"])
     operation = _operations(config).get(request["operation"])
-    if operation is None or operation["connection"] != request["connection"]:
+    if operation is None:
         raise Denied("not_found")
+    # Freshness comes ahead of the bound lookup, as far as there is an operation to be fresh.
     if request["revision"] != operation["revision"]:
         raise Denied("stale_description")
+    if operation["connection"] != request["connection"]:
+        raise Denied("not_found")
     if not operation.get("enabled", True):
         raise Denied("forbidden")
     if operation.get("approval", "not_required") != "not_required":

@@ -129,3 +129,40 @@ def command_file_name(context: Context) -> Iterator[Problem]:
         wanted = f"commands/{entry.id.replace('-', '_')}.yaml"
         if entry.file != wanted:
             yield entry, ("id",), f"the family {entry.id} stands in {entry.file}", f"name the file {wanted}"
+
+
+@rule(
+    "command-checks",
+    "The checks of a family are rows of its order of checks, in that order, with known codes.",
+    local=False,
+)
+def command_checks(context: Context) -> Iterator[Problem]:
+    tables = context.built["table"]
+    for entry, made in context.each("command"):
+        family: CommandFamily = made
+        known_limits = _ids(tables, "limits")
+        for index, limit in enumerate(family.limits_used):
+            if limit not in known_limits:
+                yield entry, ("limits_used", index), f"no limit is called {limit}", f"use one of {names(known_limits)}"
+        if not family.checks:
+            continue
+        if family.order_of_checks not in tables:
+            message = f"no table is called {family.order_of_checks}"
+            yield entry, ("checks", "table"), message, f"use one of {names(sorted(tables))}"
+            continue
+        order, codes = _ids(tables, family.order_of_checks), _ids(tables, "codes")
+        latest = -1
+        for index, check in enumerate(family.checks):
+            path: Path = ("checks", "rows", index)
+            if check.row not in order:
+                yield entry, (*path, "row"), f"no check is called {check.row}", f"use one of {names(order)}"
+            elif order.index(check.row) <= latest:
+                yield entry, (*path, "row"), f"{check.row} stands out of order", "take the order of the table"
+            else:
+                latest = order.index(check.row)
+            if unknown := [code for code in check.codes if code not in codes]:
+                yield entry, (*path, "codes"), f"no code is called {names(unknown)}", f"use codes of {names(codes)}"
+
+
+def _ids(tables: Mapping[str, Any], name: str) -> list[str]:
+    return [row.id for row in tables[name].rows] if name in tables else []

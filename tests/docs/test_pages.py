@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from conformance.carriers.conversation import EVENTS, OUTCOMES
+from conformance.cli.main import COMMANDS
 from conformance.kit.engine import Engine
 from conformance.kit.lines import MAX_INT, MAX_LINE
 from conformance.remote.script import BEHAVIOURS
@@ -40,6 +41,39 @@ def test_no_example_is_empty(made: dict[Path, str]) -> None:
     blocks = re.findall(r"<!-- example: ([a-z-]+) -->\n```\n(.*?)\n```", made[DOCS / "driver-protocol.md"], re.DOTALL)
     assert len(blocks) >= 15
     assert [name for name, text in blocks if len(text) < 40] == []
+
+
+def test_no_example_of_a_family_is_empty(made: dict[Path, str]) -> None:
+    for family in load().commands:
+        blocks = re.findall(r"^```\n(.*?)^```$", made[DOCS / f"commands-{family}.md"], re.DOTALL | re.MULTILINE)
+        assert len(blocks) >= 20
+        assert [text for text in blocks if len(text) < 40] == []
+
+
+def test_the_page_of_a_family_names_every_live_requirement_every_check_and_every_reading_that_matters(
+    made: dict[Path, str],
+) -> None:
+    spec = load()
+    for family in spec.commands.values():
+        page = made[DOCS / f"commands-{family.id}.md"]
+        live = [r for r in spec.requirements.values() if r.status == "live" and r.source == family.source]
+        assert live
+        assert [r.id for r in live if f"\n| {r.id} | " not in page] == []
+        order = [row.id for row in spec.tables[family.order_of_checks].rows]
+        assert [row for row in order if f"`{row}`" not in page] == []
+        declarable = [
+            f"| `{entry.id}` | `{reading.id}` | {reading.status} |"
+            for entry in spec.interpretations.values()
+            for reading in entry.readings
+            if entry.source == family.source and (reading.status == "declarable" or reading.unreachable)
+        ]
+        assert [row for row in declarable if row not in page] == []
+        assert "| rejected |" not in page
+
+
+def test_the_readme_knows_every_command() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [name for name in COMMANDS if f"`onceproof {name} " not in readme] == []
 
 
 def test_every_verb_has_a_heading_and_every_event_and_outcome_a_row() -> None:

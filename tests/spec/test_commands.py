@@ -53,6 +53,15 @@ def test_every_configuration_fits_its_schema(family: str) -> None:
     assert not check.is_valid({**configs[0], "colour": "red"})
 
 
+@pytest.mark.parametrize("family", SHARED)
+def test_the_limits_that_schedules_go_past_are_those_that_the_page_says(family: str) -> None:
+    seconds = {op.args["ms"] / 1000 for op in _ops(family) if op.op == "time"}
+    values = sorted(SPEC.limits[name] for name in SPEC.commands[family].limits_used)
+    # The longest time goes past everything: what counts is that each limit has a time of its own just behind it.
+    assert [min(s for s in seconds if s > value) - value < 120 for value in values] == [True] * len(values)
+    assert len(values) == len({s for s in seconds if s > 1})
+
+
 def test_the_schema_of_rows_knows_every_state() -> None:
     host = SPEC.commands["mutation-host"]
     rows = host.snapshot(SPEC.lifecycles)["properties"]["kinds"]["properties"]
