@@ -181,9 +181,13 @@ def conclude(found: Iterable[Standing], tally: Tally, complete: bool, budget_cov
         own = [p for p in tally.problems if p[1] == "suite"]
         schedule, blame, problem = (own or tally.problems)[0]
         return Verdict("none", 5 if own else 3, f"the {blame} could not run {schedule}: {problem}")
-    if "fail" in statuses or "untestable" in statuses:
+    if "fail" in statuses:
         return Verdict("not conformant", 1, "a requirement is violated")
     searched = complete and budget_covers and not tally.missed
+    if "untestable" in statuses and searched:
+        return Verdict(
+            "not conformant", 1, "a cell never occurred, and the driver does not do all that was asked of it"
+        )
     if "uncovered" in statuses and searched:
         return Verdict("not conformant", 1, "a cell of a requirement never occurred")
     if "unstable" in statuses:
@@ -192,7 +196,7 @@ def conclude(found: Iterable[Standing], tally: Tally, complete: bool, budget_cov
         return Verdict("inconclusive", 4, f"{tally.missed} scheduled faults did not fire")
     if not complete:
         return Verdict("inconclusive", 4, "the budget ended before every schedule ran")
-    if "uncovered" in statuses:
+    if statuses & {"uncovered", "untestable"}:
         return Verdict("inconclusive", 4, "this budget does not meet every cell")
     if not statuses & {"pass", "declared-gap", "known-failure"}:
         return Verdict("inconclusive", 4, "nothing could be judged")

@@ -53,7 +53,7 @@ class Tape:
         return "\n".join(f"{way} {self.text(m, numbers)}" for way, proc, m in self.lines if keep(proc, m))
 
 
-class _Taped(TappedCarrier):
+class TapedCarrier(TappedCarrier):
     """Carries what another carrier does, and keeps the conversation on a tape."""
 
     def __init__(self, carrier: Carrier) -> None:
@@ -72,7 +72,7 @@ class _Taped(TappedCarrier):
 
 
 def _play(carrier: Carrier, ops: tuple[Op, ...], *, record: bool = False) -> Tape:
-    tapped = _Taped(carrier)
+    tapped = TapedCarrier(carrier)
     Execution(Program("example", FAMILY, CONFIG, ops, {}), tapped, EffectContract(), record=record).run()
     return tapped.tape
 
@@ -106,7 +106,7 @@ def examples() -> dict[str, str]:
 
 def _basic(carrier: Carrier) -> dict[str, str]:
     """What every driver meets."""
-    tapped = _Taped(carrier)
+    tapped = TapedCarrier(carrier)
     identify(tapped)
     found = {"hello": _of(tapped.tape, "hello", "hello")}
     plain = _play(carrier, (start("w1"), invoke("w1", "q1", "m1", "k1"), start("w2"), invoke("w2", "q2", "m1", "k1")))

@@ -29,7 +29,7 @@ from reference_impl.registry import implementation
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
-from protocol_examples import TappedCarrier
+from protocol_examples import TapedCarrier
 
 FAMILY = FAMILIES["mutation-host"]
 
@@ -45,7 +45,7 @@ class _Quiet:
 @pytest.fixture(scope="module")
 def said() -> dict[str, list[Any]]:
     """Messages and history events of a recording and of a sample of the sweep, each kind many times."""
-    carrier = TappedCarrier(InProcessCarrier("reference", implementation("reference")))
+    carrier = TapedCarrier(InProcessCarrier("reference", implementation("reference")))
     plan = make_plan(FAMILY, carrier, "ci")
     events: list[Any] = []
     for program in (*plan.programs[:20], *plan.programs[::23]):

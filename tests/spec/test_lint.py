@@ -127,6 +127,12 @@ CASES = [
     ("command-lifecycle", COMMANDS, "of: letter", "of: parcel", "no lifecycle is called parcel"),
     ("command-lifecycle", COMMANDS, "type: state, of: letter", "type: state", "names no lifecycle"),
     ("command-lifecycle", COMMANDS, "type: text, null: false", "type: text, of: letter", "has no use for lifecycles"),
+    ("command-checks", COMMANDS, "table: weather", "table: sky", "no table is called sky"),
+    ("command-checks", COMMANDS, "row: wet", "row: damp", "no check is called damp"),
+    ("command-checks", COMMANDS, "row: windy", "row: wet", "wet stands out of order"),
+    ("command-checks", COMMANDS, "when: it rains, codes: []", "when: it rains, codes: [soaked]",
+     "no code is called soaked"),
+    ("command-checks", COMMANDS, "limits_used: [weight_g]", "limits_used: [height]", "no limit is called height"),
     ("command-file-name", COMMANDS, "id: post", "id: mail", "the family mail stands in commands/post.yaml"),
 ]  # fmt: skip
 

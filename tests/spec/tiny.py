@@ -160,5 +160,11 @@ rows:
     columns:
       - {name: id, type: text, null: false, meaning: its number}
       - {name: state, type: state, of: letter, meaning: where it is}
+checks:
+  table: weather
+  rows:
+    - {row: wet, when: it rains, codes: []}
+    - {row: windy, when: the wind blows, codes: []}
+limits_used: [weight_g]
 """,
 }
