@@ -19,6 +19,15 @@ def tiny(name: str) -> str:
     return f"{sys.executable} -I -S {TESTS / 'carriers' / 'drivers' / f'{name}.py'}"
 
 
+def changed(folder: Path, old: str, new: str) -> str:
+    """The command line of a copy of the driver of the documents that differs in one place."""
+    text = (TESTS / "docs" / "drivers" / "key_store.py").read_text(encoding="utf-8")
+    assert old in text
+    driver = folder / "changed.py"
+    driver.write_text(text.replace(old, new), encoding="utf-8")
+    return f"{sys.executable} {driver}"
+
+
 def cut(page: str) -> str:
     """The page with its long lines cut, and without paths, ports and ids."""
     page = re.sub(r'"state_dir":"[^"]*"', '"state_dir":"DIR"', page)
@@ -47,6 +56,21 @@ def test_what_is_wrong_with_a_driver(cli: Cli, snapshot: Snapshot, name: str) ->
     result = cli("talk", "--driver", tiny(name))
     assert result.code == 3
     snapshot(f"talk_{name}", cut(result.out.rpartition("\n\n")[2]))
+
+
+def test_a_verb_that_the_declared_rung_includes_has_to_be_there(cli: Cli, tmp_path: Path) -> None:
+    result = cli("talk", "--driver", changed(tmp_path, '"rung": "L0"', '"rung": "L1"'))
+    assert result.code == 3
+    assert "problem: process 'observer' answered unsupported to snapshot" in result.out
+
+
+def test_an_implementation_that_sends_nothing(cli: Cli, tmp_path: Path) -> None:
+    post = "def post(request):\n"
+    result = cli(
+        "talk", "--driver", changed(tmp_path, post, f'{post}    return "Indeterminate", "outcome_unknown", None\n')
+    )
+    assert result.code == 3
+    assert "problem: nothing reached the remote" in result.out
 
 
 def test_text_of_a_driver_is_shown_and_never_obeyed(cli: Cli, tmp_path: Path) -> None:

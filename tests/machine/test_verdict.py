@@ -96,6 +96,11 @@ def test_a_violation_counts_although_faults_were_missed_or_the_run_ended_early()
     assert conclude([standing("fail")], missed, complete=False, budget_covers=False).exit == 1
 
 
+def test_a_cell_that_the_driver_kept_out_of_reach_is_not_called_a_violation() -> None:
+    found = conclude([standing("untestable")], Tally(), complete=True, budget_covers=True)
+    assert found.why == "a cell never occurred, and the driver does not do all that was asked of it"
+
+
 def test_a_run_that_did_not_end_concludes_nothing_good() -> None:
     for status in ("pass", "uncovered", "declared-gap"):
         found = conclude([standing(status)], Tally(), complete=False, budget_covers=True)
@@ -103,7 +108,9 @@ def test_a_run_that_did_not_end_concludes_nothing_good() -> None:
 
 
 def test_a_small_budget_does_not_blame_the_driver_for_cells_that_it_does_not_meet() -> None:
-    assert conclude([standing("uncovered")], Tally(), complete=True, budget_covers=False).exit == 4
+    for status in ("uncovered", "untestable"):
+        found = conclude([standing(status)], Tally(), complete=True, budget_covers=False)
+        assert (found.verdict, found.exit) == ("inconclusive", 4)
     assert conclude([standing("pass")], Tally(), complete=True, budget_covers=False).exit == 0
 
 
