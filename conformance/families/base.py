@@ -8,7 +8,7 @@ from typing import Any
 
 from conformance.checkers.base import Registry
 from conformance.history import History
-from conformance.remote.remote import Contract
+from conformance.remote.remote import ContractOf
 from conformance.search.program import Op
 from conformance.search.scenario import Scenario
 
@@ -20,7 +20,7 @@ class Family:
     id: str
     scenarios: tuple[Scenario, ...]
     tail: tuple[Op, ...]
-    contract: Contract
+    contract: ContractOf
     checkers: Registry
     index: Callable[[History], Any]
     walk: Mapping[str, Any]

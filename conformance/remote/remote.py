@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from conformance.history import Recorder
 from conformance.remote.script import Behaviour
@@ -14,11 +14,15 @@ from conformance.remote.script import Behaviour
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An HTTP answer; fewer body bytes than ``declared`` make it a cut one."""
+    """An HTTP answer; fewer body bytes than ``declared`` make it a cut one.
+
+    ``identity`` is the id of the effect that a success tells of.
+    """
 
     status: int
     body: bytes
     declared: int
+    identity: str | None = None
 
     @property
     def complete(self) -> bool:
@@ -35,27 +39,38 @@ class Drop:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A request as the effect contract of a family understands it. ``marker`` is None when it names none."""
+    """A request as the effect contract of a family understands it. ``marker`` is None when it names none.
+
+    ``key`` is what the request gives the remote to recognise a repetition by.
+    """
 
     marker: str | None
     operation: str | None
     problem: str | None = None
+    key: str | None = None
 
 
 class Contract(Protocol):
     """How one family's requests name their effect, and what its definite answers look like."""
 
-    def parse(self, method: str, path: str, body: bytes) -> Parsed:
-        """Attribute one request; never raises."""
+    def parse(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Parsed:
+        """Attribute one request; header names may have any case; never raises."""
         ...
 
-    def success(self, parsed: Parsed, number: int) -> Reply:
-        """The definite success for the ``number``-th request of the schedule (from 1)."""
+    def success(self, parsed: Parsed, number: int, identity: str | None) -> Reply:
+        """The definite success for the ``number``-th request of the schedule (from 1).
+
+        ``identity`` is the id that the script wants the effect to have; None leaves it to the contract.
+        """
         ...
 
     def refusal(self, parsed: Parsed, code: str) -> Reply:
         """A definite refusal: evidence that no effect happened."""
         ...
+
+
+#: A family's effect contract, made from every configuration document that a schedule uses.
+ContractOf = Callable[[Sequence[Mapping[str, Any]]], Contract]
 
 
 @dataclass(slots=True)
@@ -111,9 +126,11 @@ class Remote:
             self._end(conn, Drop(reset=True))
         return conn
 
-    def receive(self, conn: Conn, method: str, path: str, body: bytes) -> None:
+    def receive(
+        self, conn: Conn, method: str, path: str, body: bytes, headers: Mapping[str, str] | None = None
+    ) -> None:
         """The bytes of a request are there: it is read and answered, or only drained, as the script says."""
-        conn.parsed = self._contract.parse(method, path, body)
+        conn.parsed = self._contract.parse(method, path, body, headers or {})
         self._recorder.add(
             "wire",
             "request",
@@ -125,6 +142,7 @@ class Remote:
             marker=conn.parsed.marker,
             operation=conn.parsed.operation,
             problem=conn.parsed.problem,
+            key=conn.parsed.key,
             digest=hashlib.sha256(body).hexdigest()[:16],
         )
         if not conn.behaviour.reads:
@@ -171,15 +189,16 @@ class Remote:
         elif behaviour.kind == "malformed":
             reply = _plain(200, b'{"effect":')
         else:
-            reply = self._contract.success(parsed, self._requests)
+            reply = self._contract.success(parsed, self._requests, behaviour.identity)
         if behaviour.answer == "cut":
             reply = Reply(reply.status, reply.body[: len(reply.body) // 2], len(reply.body))
-        self._meaning(conn, behaviour.effect)
+        self._meaning(conn, behaviour.effect, reply.identity)
         self._end(conn, reply)
 
-    def _meaning(self, conn: Conn, effect: str) -> None:
+    def _meaning(self, conn: Conn, effect: str, identity: str | None = None) -> None:
         marker = conn.parsed.marker if conn.parsed else None
-        self._recorder.add("suite", "meaning", conn.proc, conn=conn.number, marker=marker, effect=effect)
+        members: dict[str, Any] = {"conn": conn.number, "marker": marker, "effect": effect, "identity": identity}
+        self._recorder.add("suite", "meaning", conn.proc, **members)
 
     def _end(self, conn: Conn, outcome: Reply | Drop) -> None:
         conn.outcome = outcome

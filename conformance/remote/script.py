@@ -24,12 +24,16 @@ BEHAVIOURS: Final[dict[str, tuple[bool, str, str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """One scripted behaviour; ``status`` belongs to ``status``, ``code`` to ``definite-refusal``, ``ms`` to ``late``."""
+    """One scripted behaviour; ``status`` belongs to ``status``, ``code`` to ``definite-refusal``, ``ms`` to ``late``.
+
+    ``identity`` belongs to ``success``: the id that the remote gives to what it made; None leaves it to the contract.
+    """
 
     kind: str = "success"
     status: int = 500
     code: str = "not_allowed"
     ms: int = 0
+    identity: str | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in BEHAVIOURS:
@@ -59,6 +63,8 @@ class Behaviour:
             extra["code"] = self.code
         elif self.kind == "late":
             extra["ms"] = self.ms
+        elif self.kind == "success" and self.identity is not None:
+            extra["identity"] = self.identity
         return {"kind": self.kind, **extra}
 
     @staticmethod

@@ -8,7 +8,7 @@ from typing import Any
 
 from conformance.carriers.base import Carrier, DriverProblem, Link, Message, Session, SuiteProblem
 from conformance.history import History, Recorder
-from conformance.remote.remote import Conn, Contract, Remote
+from conformance.remote.remote import Conn, ContractOf, Remote
 from conformance.remote.script import Behaviour
 from conformance.search.program import Op, Program
 
@@ -58,11 +58,12 @@ class Point:
 class Execution:
     """One run of one program. ``record`` also collects the fault points of every process."""
 
-    def __init__(self, program: Program, carrier: Carrier, contract: Contract, record: bool = False) -> None:
+    def __init__(self, program: Program, carrier: Carrier, contract: ContractOf, record: bool = False) -> None:
         self._program = program
         self._carrier = carrier
         self._recorder = Recorder()
-        self._remote = Remote(self._recorder, contract, self._on_connect, self._on_request)
+        self._config = program.config
+        self._remote = Remote(self._recorder, contract(program.configs), self._on_connect, self._on_request)
         self._record = record
         self._session: Session | None = None
         self._processes: dict[str, Process] = {}
@@ -93,7 +94,7 @@ class Execution:
     def _do(self, op: Op) -> None:
         process = self._processes.get(op.proc)
         if op.op == "start":
-            self._start(op.proc)
+            self._start(op.proc, op.args.get("config"))
         elif op.op in ("call", "recover"):
             self._call(op, process)
         elif op.op == "arm":
@@ -125,7 +126,10 @@ class Execution:
 
     # -- processes ---------------------------------------------------------------------------------------------
 
-    def _start(self, name: str) -> None:
+    def _start(self, name: str, config: Mapping[str, Any] | None) -> None:
+        if config is not None and config != self._config:
+            self._config = config
+            self._note("suite", "config", config=dict(config), limits=dict(self._program.limits))
         if name in self._processes:
             return
         process = self._open(name)
@@ -147,7 +151,7 @@ class Execution:
             "remote": self._session.base_url(name),
             "clock": self._clock(),
             "limits": dict(self._program.limits),
-            "config": dict(self._program.config),
+            "config": dict(self._config),
         }
         reply = self._ask(process, "reset", args)
         if reply["outcome"] != "done":

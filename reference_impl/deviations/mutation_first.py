@@ -152,5 +152,6 @@ class RetireByKey(Ledger):
     """Retires whatever generation lives under the namespace and key."""
 
     def retire(self, tx: Transaction, reservation: str, namespace: str, key: str) -> bool:
+        del reservation
         sql = "UPDATE reservations SET state = 'Expired' WHERE namespace = ? AND key = ? AND state = 'Replayable'"
         return tx.execute(sql, (namespace, key)) > 0

@@ -6,13 +6,12 @@ import json
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from statemachines.model import Table
-
 from conformance.kit import AckLost, Ports, RemoteAnswer, RemoteUnknown, StoreFailed
 from reference_impl.mutation_host.answers import Answer, Voice
 from reference_impl.mutation_host.keys import is_expired
 from reference_impl.mutation_host.ledger import Ledger
 from reference_impl.mutation_host.model import Call, Record
+from statemachines.model import Table
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from statemachines.spec import Spec
-
 from conformance.kit import Ports, Setup, StoreFailed, Unsupported
 from reference_impl.mutation_host.admission import Denied, admit
 from reference_impl.mutation_host.answers import Answer, Voice
@@ -15,6 +13,7 @@ from reference_impl.mutation_host.keys import Observer
 from reference_impl.mutation_host.ledger import Ledger
 from reference_impl.mutation_host.supervision import Supervisor
 from reference_impl.store import Store
+from statemachines.spec import Spec
 
 _ROWS = {
     "attempts": "SELECT attempt, request_id, operation, connection, caller, key, state, settled_at FROM attempts"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from statemachines.model import Table
-
 from conformance.kit import Ports, StoreFailed, Time
 from reference_impl.mutation_host.answers import Answer, Voice
 from reference_impl.mutation_host.ledger import Ledger
 from reference_impl.mutation_host.model import Call, Record
+from statemachines.model import Table
 
 #: What a settled attempt says, also while its reservation lags behind as Pending.
 CLASSIFICATION = {

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from statemachines.model import Lifecycle
-
 from conformance.kit import Time
 from reference_impl.mutation_host.model import RECORD_SQL, Call, Record
 from reference_impl.store import Store, Transaction
+from statemachines.model import Lifecycle
 
 
 class Ledger:

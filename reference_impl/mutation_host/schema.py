@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from statemachines.model import Lifecycle
-
 from statemachines import sql
+from statemachines.model import Lifecycle
 
 
 def statements(lifecycles: Mapping[str, Lifecycle]) -> tuple[str, ...]:
