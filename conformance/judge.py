@@ -19,13 +19,14 @@ class Verdict:
     violations: tuple[Violation, ...]
 
 
-def judge(family: Family, history: History) -> list[Verdict]:
+def judge(family: Family, history: History, readings: Mapping[str, str] | None = None) -> list[Verdict]:
     """Judge one history by every checker of its family; only verdicts that say something are returned.
 
-    One index is built from all evidence; ``note`` events are removed before anything looks (DESIGN 2.1).
+    ``note`` events are removed before anything looks (DESIGN 2.1). One index serves all checkers; a test holds each
+    checker to the classes in its ``reads`` by judging histories that lack the others. ``readings`` are the driver's.
     """
-    evidence = replace(history, events=tuple(e for e in history.events if e.cls in EVIDENCE))
-    index = family.index(evidence)
+    events = tuple(e for e in history.events if e.cls in EVIDENCE)
+    index = family.index(replace(history, events=events, readings=dict(readings or {})))
     verdicts = (_apply(checker, index) for checker in family.checkers)
     return [v for v in verdicts if v.met or v.violations]
 

@@ -23,6 +23,11 @@ class Reference:
     def __init__(self) -> None:
         self.spec = load()
 
+    def warm(self) -> None:
+        """Build what every process needs once, before a warm parent forks."""
+        for package in self.packages.values():
+            self._template(package).image()
+
     def hello(self) -> Mapping[str, Any]:
         """Who this is, and what it offers."""
         return {

@@ -6,7 +6,6 @@ row count is checked (DESIGN section 8).
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -103,22 +102,29 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 class Template:
-    """A database file made once from a schema and copied for every fresh state: 0.4 ms instead of some ten."""
+    """A database made once from a schema and written for every fresh state: under a millisecond instead of some ten.
+
+    It is kept in memory, so that a killed process leaves no file behind and a forked one finds it ready.
+    """
 
     def __init__(self, statements: Sequence[str]) -> None:
         self._statements = tuple(statements)
-        self._path: Path | None = None
+        self._image: bytes | None = None
 
     def create(self, path: Path) -> None:
         """Put a fresh database at ``path``."""
-        if self._path is None or not self._path.exists():
-            folder = Path(tempfile.mkdtemp(prefix="onceproof-template-"))
-            built = folder / "template.db"
-            conn = sqlite3.connect(built, isolation_level=None)
-            conn.execute("PRAGMA journal_mode=WAL")
-            for statement in self._statements:
-                conn.execute(statement)
-            conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            conn.close()
-            self._path = built
-        shutil.copyfile(self._path, path)
+        path.write_bytes(self.image())
+
+    def image(self) -> bytes:
+        """The bytes of a fresh database, built at the first call."""
+        if self._image is None:
+            with tempfile.TemporaryDirectory(prefix="onceproof-template-") as folder:
+                built = Path(folder) / "template.db"
+                conn = sqlite3.connect(built, isolation_level=None)
+                conn.execute("PRAGMA journal_mode=WAL")
+                for statement in self._statements:
+                    conn.execute(statement)
+                conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                conn.close()
+                self._image = built.read_bytes()
+        return self._image

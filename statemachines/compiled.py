@@ -12,11 +12,12 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from statemachines import layout
 
-FORMAT = 1
+FORMAT = 2
 NAME = "spec.json"
 
 
@@ -39,8 +40,16 @@ def stamp(root: Path) -> str:
     return digest.hexdigest()
 
 
-def read(root: Path) -> Mapping[str, object] | None:
-    """The documents by file, or None when there is no compiled form that matches the files."""
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """What a compiled form holds: the plain data of each file, and the digest of the whole."""
+
+    documents: Mapping[str, object]
+    digest: str
+
+
+def read(root: Path) -> Compiled | None:
+    """The compiled form of this root, or None when there is none that matches the files."""
     wanted = None
     for place in places(root):
         try:
@@ -49,18 +58,17 @@ def read(root: Path) -> Mapping[str, object] | None:
         except (OSError, ValueError):
             continue
         if isinstance(content, dict) and content.get("stamp") == wanted:
-            documents: Mapping[str, object] = content["documents"]
-            return documents
+            return Compiled(content["documents"], content["digest"])
     return None
 
 
-def write(place: Path, documents: Mapping[str, object], made_from: str) -> None:
+def write(place: Path, content: Compiled, made_from: str) -> None:
     """Write the compiled form to `place`; `made_from` is the `stamp` taken before the files were read.
 
     Raises OSError when the folder cannot be written.
     """
-    content = {"format": FORMAT, "stamp": made_from, "documents": documents}
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    members = {"stamp": made_from, "digest": content.digest, "documents": content.documents}
+    text = json.dumps(members, ensure_ascii=False, separators=(",", ":"))
     place.parent.mkdir(parents=True, exist_ok=True)
     # Several processes may start at once: each writes its own file and renames it whole.
     handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=".spec-")
@@ -73,8 +81,8 @@ def write(place: Path, documents: Mapping[str, object], made_from: str) -> None:
         raise
 
 
-def cache(root: Path, documents: Mapping[str, object], made_from: str) -> None:
+def cache(root: Path, content: Compiled, made_from: str) -> None:
     """Keep the compiled form in the checkout's build/; without one, or without permission, do nothing."""
     for place in places(root)[1:]:
         with contextlib.suppress(OSError):
-            write(place, documents, made_from)
+            write(place, content, made_from)

@@ -36,8 +36,11 @@ class Entry:
 def default_root() -> Path:
     """The folder that the environment names, else the checkout's `spec/`, else the installed copy."""
     override = os.environ.get(ENVIRONMENT)
-    if override:
-        return Path(override)
+    return Path(override) if override else own_root()
+
+
+def own_root() -> Path:
+    """The specification that this package was built with, whatever the environment says."""
     package = Path(__file__).resolve().parent
     checkout = package.parent / "spec"
     return checkout if (checkout / "schema").is_dir() else package / "_spec"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from statemachines.table import Row, Table
 
@@ -271,5 +271,10 @@ class Profile:
     source: str
     groups: tuple[str, ...]
     rungs: Mapping[str, str]
-    core: tuple[str, ...] = field(default=())
-    extended: tuple[str, ...] = field(default=())
+    core: tuple[str, ...] = ()
+    extended: tuple[str, ...] = ()
+
+    @property
+    def prefixes(self) -> tuple[str, ...]:
+        """The prefixes of its requirements, in order of first appearance."""
+        return tuple(dict.fromkeys(name.partition("-")[0] for name in (*self.core, *self.extended)))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from statemachines import layout, schema
+from statemachines import layout
+from statemachines.accept import Check, compile_schema
 from statemachines.findings import Finding
 from statemachines.source_map import Document, read
 
@@ -27,18 +29,21 @@ class Sources:
             finding = Finding(str(root), 1, 1, "spec-missing", message, "name the folder of a specification")
             return cls({}, {}, (), (finding,))
         own = root / "schema"
-        schemas = own if own.is_dir() else layout.default_root() / "schema"
+        schemas = own if own.is_dir() else layout.own_root() / "schema"
         findings: list[Finding] = []
         places: dict[str, Document] = {}
+        accepts: dict[str, Check] = {}
         for file, kind in layout.files(root):
             document, faults = read(root / file, file)
             findings += faults
             if document is None:
                 continue
-            faults = schema.check(document, schema.validator(schemas, kind))
-            findings += faults
-            if not faults:
+            if kind not in accepts:
+                accepts[kind] = compile_schema(json.loads((schemas / f"{kind}.schema.json").read_bytes()))
+            if accepts[kind](document.data):
                 places[file] = document
+            else:
+                findings += _explain(document, schemas, kind)
         if not places and not findings:
             message = "this folder holds no part of a specification"
             findings.append(Finding(str(root), 1, 1, "spec-empty", message, "name another folder"))
@@ -51,6 +56,13 @@ class Sources:
     ) -> Finding:
         """A finding at `path` inside an entry."""
         return self.places[entry.file].finding([*entry.path, *path], rule, message, fix)
+
+
+def _explain(document: Document, schemas: Path, kind: str) -> list[Finding]:
+    # Imported late: jsonschema is needed only when something is wrong.
+    from statemachines import schema  # noqa: PLC0415
+
+    return schema.check(document, schema.validator(schemas, kind))
 
 
 def _unique(places: dict[str, Document]) -> tuple[list[layout.Entry], list[Finding]]:

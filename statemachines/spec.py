@@ -17,7 +17,7 @@ from statemachines import assemble, compiled, layout
 from statemachines.findings import Finding, SpecError
 from statemachines.model import Interpretation, Lifecycle, Procedure, Profile, Requirement, Table
 
-__all__ = ["Finding", "Spec", "SpecError", "from_documents", "load"]
+__all__ = ["Finding", "Spec", "SpecError", "compile_to", "from_documents", "load"]
 
 _CACHE: dict[Path, Spec] = {}
 
@@ -54,22 +54,39 @@ def load(root: Path | None = None) -> Spec:
 
 
 def _load(root: Path) -> Spec:
-    documents = compiled.read(root)
-    if documents is None:
-        # Imported late: it needs yaml and jsonschema, which a compiled specification does not.
-        from statemachines.sources import Sources  # noqa: PLC0415
-
-        made_from = compiled.stamp(root)
-        sources = Sources.read(root)
-        if sources.findings:
-            raise SpecError(sources.findings)
-        documents = sources.documents
-        compiled.cache(root, documents, made_from)
-    return from_documents(documents)
+    content = compiled.read(root)
+    if content is None:
+        content, made_from = _read_yaml(root)
+        compiled.cache(root, content, made_from)
+    return from_documents(content.documents, content.digest)
 
 
-def from_documents(documents: Mapping[str, object]) -> Spec:
-    """Build a specification from the plain, valid data of its files, keyed by relative path."""
+def compile_to(place: Path, root: Path | None = None) -> None:
+    """Read the YAML below `root` (as in `load`) and write its compiled form to `place`.
+
+    Raises SpecError for a specification with faults, and OSError when `place` cannot be written.
+    """
+    content, made_from = _read_yaml((root or layout.default_root()).resolve())
+    compiled.write(place, content, made_from)
+
+
+def _read_yaml(root: Path) -> tuple[compiled.Compiled, str]:
+    # Imported late: it needs yaml, which a compiled specification does not.
+    from statemachines.sources import Sources  # noqa: PLC0415
+
+    # The stamp comes first: a file that changes while we read leaves a stale form, never a wrong one.
+    made_from = compiled.stamp(root) if root.is_dir() else ""
+    sources = Sources.read(root)
+    if sources.findings:
+        raise SpecError(sources.findings)
+    return compiled.Compiled(sources.documents, from_documents(sources.documents).digest), made_from
+
+
+def from_documents(documents: Mapping[str, object], digest: str | None = None) -> Spec:
+    """Build a specification from the plain, valid data of its files, keyed by relative path.
+
+    `digest` spares computing it where it is known already.
+    """
     entries = [entry for file in sorted(documents) for entry in layout.entries(file, documents[file])]
     found = assemble.build(entries)
     limits = found["table"].get("limits")
@@ -81,7 +98,7 @@ def from_documents(documents: Mapping[str, object]) -> Spec:
         interpretations=MappingProxyType(found["interpretation"]),
         profiles=MappingProxyType(found["profile"]),
         limits=MappingProxyType({row.id: row.then["value"] for row in limits.rows} if limits else {}),
-        digest=_digest(entries),
+        digest=digest or _digest(entries),
     )
 
 

@@ -14,6 +14,26 @@ from conformance.search.scenario import Scenario
 
 
 @dataclass(frozen=True, slots=True)
+class WalkCommand:
+    """A command of random walks: who may send it, and how it is made from (process, choice 0 to 2, serial number)."""
+
+    name: str
+    procs: tuple[str, ...]
+    make: Callable[[str, int, int], Op]
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """What random walks of a family are made of; ``workers`` are the processes that faults may strike."""
+
+    config: Mapping[str, Any]
+    workers: tuple[str, ...]
+    commands: tuple[WalkCommand, ...]
+    times: tuple[Op, ...]
+    closing: tuple[Op, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Family:
     """One protocol in the machine. ``tail`` is the family's part of every epilogue, after the callers' retries."""
 
@@ -23,4 +43,6 @@ class Family:
     contract: ContractOf
     checkers: Registry
     index: Callable[[History], Any]
-    walk: Mapping[str, Any]
+    walk: Walk
+    #: What a driver of this family says when all is done, when it refuses, and when it does not know.
+    lazy: Mapping[str, Mapping[str, Any]]

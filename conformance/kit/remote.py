@@ -88,14 +88,15 @@ class RemotePort:
         exchange = self._transport.send(self._base_url, request)
         outcome = exchange.poll()
         while outcome is None:
-            if deadline_mono_ms is not None and self._clock.peek().mono_ms >= deadline_mono_ms:
-                exchange.abandon()
-                outcome = RemoteUnknown("timeout")
-                break
             self.pending = exchange
             self._suspend()
             self.pending = None
             outcome = exchange.poll()
+            # Time moves only while the command is suspended: a request that began late is cut at the next look, not in
+            # the middle of its own connecting, where nobody could say what had left.
+            if outcome is None and deadline_mono_ms is not None and self._clock.peek().mono_ms >= deadline_mono_ms:
+                exchange.abandon()
+                outcome = RemoteUnknown("timeout")
         self._seam.reach(step, "answered")
         if isinstance(outcome, RemoteUnknown):
             raise outcome

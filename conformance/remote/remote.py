@@ -73,6 +73,25 @@ class Contract(Protocol):
 ContractOf = Callable[[Sequence[Mapping[str, Any]]], Contract]
 
 
+class NoContract:
+    """For exchanges in which no request is expected: everything is unknown to it."""
+
+    def parse(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Parsed:
+        """No request means anything here."""
+        del body, headers
+        return Parsed(None, None, f"{method} {path}: no request was expected")
+
+    def success(self, parsed: Parsed, number: int, identity: str | None) -> Reply:
+        """The same answer to everything."""
+        del number, identity
+        return self.refusal(parsed, "unexpected")
+
+    def refusal(self, parsed: Parsed, code: str) -> Reply:
+        """404."""
+        del parsed, code
+        return _plain(404, b"{}")
+
+
 @dataclass(slots=True)
 class Conn:
     """One accepted connection. ``outcome`` is None while the remote holds it."""
@@ -112,8 +131,11 @@ class Remote:
         self.connections: list[Conn] = []
 
     def script(self, behaviours: Iterable[Behaviour]) -> None:
-        """Queue behaviours for the next connections, in order of arrival; afterwards every answer is a success."""
-        self._script.extend(behaviours)
+        """Behaviours for the next connections, in order of arrival; afterwards every answer is a success.
+
+        What was left of an earlier script is dropped.
+        """
+        self._script = deque(behaviours)
 
     def connect(self, proc: str) -> Conn:
         """A connection was accepted from ``proc``; an answer may exist at once (a refused connection)."""
@@ -130,21 +152,7 @@ class Remote:
         self, conn: Conn, method: str, path: str, body: bytes, headers: Mapping[str, str] | None = None
     ) -> None:
         """The bytes of a request are there: it is read and answered, or only drained, as the script says."""
-        conn.parsed = self._contract.parse(method, path, body, headers or {})
-        self._recorder.add(
-            "wire",
-            "request",
-            conn.proc,
-            conn=conn.number,
-            read=conn.behaviour.reads,
-            method=method,
-            path=path,
-            marker=conn.parsed.marker,
-            operation=conn.parsed.operation,
-            problem=conn.parsed.problem,
-            key=conn.parsed.key,
-            digest=hashlib.sha256(body).hexdigest()[:16],
-        )
+        self._log_request(conn, method, path, body, headers or {}, conn.behaviour.reads)
         if not conn.behaviour.reads:
             if conn.behaviour.answer == "close":
                 self._end(conn, Drop(reset=False))
@@ -154,6 +162,10 @@ class Remote:
         self._on_request(conn)
         if conn.behaviour.answer != "hold":
             self._answer(conn, conn.behaviour)
+
+    def discard(self, conn: Conn, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> None:
+        """The client went away in the middle of a request: logged as sent, without effect and without an answer."""
+        self._log_request(conn, method, path, body, headers, read=False)
 
     def release(self, conn: Conn, behaviour: Behaviour) -> None:
         """Let a held connection go on as ``behaviour`` says; one that was never read cannot be answered."""
@@ -175,6 +187,25 @@ class Remote:
     def held(self, proc: str | None = None) -> list[Conn]:
         """The connections that wait for a release, of one process or of all."""
         return [c for c in self.connections if c.outcome is None and not c.gone and (proc is None or c.proc == proc)]
+
+    def _log_request(
+        self, conn: Conn, method: str, path: str, body: bytes, headers: Mapping[str, str], read: bool
+    ) -> None:
+        conn.parsed = self._contract.parse(method, path, body, headers)
+        self._recorder.add(
+            "wire",
+            "request",
+            conn.proc,
+            conn=conn.number,
+            read=read,
+            method=method,
+            path=path,
+            marker=conn.parsed.marker,
+            operation=conn.parsed.operation,
+            problem=conn.parsed.problem,
+            key=conn.parsed.key,
+            digest=hashlib.sha256(body).hexdigest()[:16],
+        )
 
     def _answer(self, conn: Conn, behaviour: Behaviour) -> None:
         parsed = conn.parsed or Parsed(None, None)
@@ -202,11 +233,13 @@ class Remote:
 
     def _end(self, conn: Conn, outcome: Reply | Drop) -> None:
         conn.outcome = outcome
+        how: str
+        status: int | None
         if isinstance(outcome, Reply):
-            detail = {"how": "answered" if outcome.complete else "cut", "status": outcome.status}
+            how, status = ("answered" if outcome.complete else "cut"), outcome.status
         else:
-            detail = {"how": "reset" if outcome.reset else "closed", "status": None}
-        self._recorder.add("wire", "response", conn.proc, conn=conn.number, **detail)
+            how, status = ("reset" if outcome.reset else "closed"), None
+        self._recorder.add("wire", "response", conn.proc, conn=conn.number, how=how, status=status)
 
 
 def _plain(status: int, body: bytes) -> Reply:

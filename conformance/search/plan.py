@@ -9,11 +9,11 @@ from typing import Final
 from conformance.carriers.base import Carrier
 from conformance.families.base import Family
 from conformance.search import sweep
-from conformance.search.program import Program
+from conformance.search.program import Op, Program
 from conformance.search.record import OutOfTier, Recording, record
 from conformance.search.scenario import Scenario
 
-Maker = Callable[[Recording, Scenario, dict[str, tuple[sweep.Op, ...]]], Iterator[Program]]
+Maker = Callable[[Recording, Scenario, dict[str, tuple[Op, ...]]], Iterator[Program]]
 
 #: budget -> what is made of each scenario, in order.
 BUDGETS: Final[dict[str, tuple[Maker, ...]]] = {

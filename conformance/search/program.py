@@ -109,7 +109,7 @@ def recover(proc: str) -> Op:
 
 
 def script(*behaviours: Mapping[str, Any] | str) -> Op:
-    """Queue behaviours of the remote for the next connections."""
+    """What the remote does with the next connections; afterwards, and with no behaviours at all, it succeeds."""
     return Op("script", {"behaviours": [{"kind": b} if isinstance(b, str) else dict(b) for b in behaviours]})
 
 

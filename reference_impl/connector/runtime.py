@@ -24,7 +24,7 @@ _ROWS = {
     "attempts": "SELECT attempt, link_key, object, record, state, lane, ordinal, claim, worker, lease_expires_at,"
     " io_started_at, sends, idempotency_key, remote_id, late_remote_id, mirror_tries, reason"
     " FROM attempts ORDER BY rowid",
-    "records": "SELECT object, id, deleted, locked, fields FROM records ORDER BY object, id",
+    "records": "SELECT id, object, deleted, locked, fields FROM records ORDER BY object, id",
     "receipts": "SELECT operation, link_key, manifest_digest FROM receipts ORDER BY rowid",
     "status_log": "SELECT seq, entity, id, from_state, to_state FROM status_log ORDER BY seq",
 }

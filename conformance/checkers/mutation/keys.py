@@ -77,10 +77,10 @@ def exact_duplicates_dispatch_once(index: Index) -> Iterator[Finding]:
 
 
 def _window_over(index: Index, earlier: Command, later: Command) -> bool:
-    """Whether trusted time has passed the retention of the earlier result before the later call was made."""
+    """Whether by a trusted clock the retention of the earlier result was over when the later call was made."""
     if later.wall_ms - earlier.wall_ms < RETENTION_MS:
         return False
-    return all(trusted for seq, _, trusted in index.times if earlier.seq < seq < later.seq)
+    return next((trusted for seq, _, trusted in reversed(index.times) if seq < later.until), True)
 
 
 @CHECKERS.checker("RET-018", "suite", "rows")
@@ -100,8 +100,8 @@ def retirement_is_by_generation(index: Index) -> Iterator[Finding]:
             born.setdefault(reservation, rows.seq)
             first_of.setdefault((row["namespace"], row["key"]), reservation)
         for reservation, old in list(last_live.items()):
-            row = rows.reservations.get(reservation)
-            if (row is None or row["state"] == "Expired") and reservation not in gone:
+            now_row = rows.reservations.get(reservation)
+            if (now_row is None or now_row["state"] == "Expired") and reservation not in gone:
                 gone.add(reservation)
                 replacement = first_of[str(old["namespace"]), str(old["key"])] != reservation
                 due = old["replay_expires_at"]

@@ -31,8 +31,8 @@ def stale_writer_is_refused(index: Index) -> Iterator[Finding]:
         worker = index.owner(attempt)
         if worker is None or worker.outcome != "done" or not worker.seq < seq < worker.until:
             continue
-        rivals = [c for c in index.commands if c.proc != worker.proc and c.seq < seq <= c.until]
-        if any(c.cmd in ("recover", "host.cancel") and worker.seq < c.seq for c in rivals):
+        rivals = (c for c in index.commands if c.proc != worker.proc and worker.seq < c.seq < seq)
+        if any(c.cmd in ("recover", "host.cancel") for c in rivals):
             yield Met(f"after-{state.lower()}")
 
 

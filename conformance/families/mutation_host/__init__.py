@@ -3,7 +3,9 @@
 from conformance.checkers.mutation import CHECKERS, Index
 from conformance.families.base import Family
 from conformance.families.mutation_host.contract import EffectContract
+from conformance.families.mutation_host.lazy import LAZY
 from conformance.families.mutation_host.scenarios import SCENARIOS, TAIL
+from conformance.families.mutation_host.walks import WALK
 
 MUTATION_HOST = Family(
     id="mutation-host",
@@ -12,5 +14,6 @@ MUTATION_HOST = Family(
     contract=lambda _: EffectContract(),
     checkers=CHECKERS,
     index=Index,
-    walk={},
+    walk=WALK,
+    lazy=LAZY,
 )

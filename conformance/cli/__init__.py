@@ -1,0 +1,5 @@
+"""The command line: ``onceproof``."""
+
+from conformance.cli.main import main
+
+__all__ = ["main"]

@@ -1,0 +1,27 @@
+"""What several commands share."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+else:
+    Subparsers = Any
+
+USAGE = 2
+
+
+def refuse(sentence: object, code: int = USAGE) -> int:
+    """Say one sentence on stderr and give the exit code."""
+    print(f"onceproof: {sentence}", file=sys.stderr)
+    return code
+
+
+def nearest(word: str, known: list[str]) -> str:
+    """A hint at the likely meaning of an unknown word, or nothing."""
+    near = difflib.get_close_matches(word, known, 1)
+    return f"; did you mean {near[0]}?" if near else ""

@@ -1,0 +1,45 @@
+"""Parses arguments and dispatches; every command is a module of its own, imported when it is used."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+COMMANDS = {
+    "list": ("conformance.cli.list", "what is specified, and what of it is live"),
+    "explain": ("conformance.cli.explain", "one requirement: what it demands, why, and how it is judged"),
+    "run": ("conformance.cli.run", "run the suite against a driver"),
+    "replay": ("conformance.cli.replay", "run a saved failure again"),
+    "mutants": ("conformance.cli.mutants", "prove the checks: deviations, legal variants, lazy drivers"),
+    "spec": ("conformance.cli.spec", "work on the specification itself"),
+    "lane": ("statemachines.lanes.command", "order the rows of a lane and draw it"),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command ``onceproof``; returns the exit code (see ``docs/exit-codes.md``)."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    parser = argparse.ArgumentParser(
+        prog="onceproof", description="Does an implementation keep its promises about outbound side effects?"
+    )
+    parser.add_argument("--version", action="version", version="onceproof 0.1.0")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    chosen = next((w for w in words if not w.startswith("-")), None)
+    for name, (module, text) in COMMANDS.items():
+        if name == chosen:
+            importlib.import_module(module).add_parser(subparsers)
+        else:
+            subparsers.add_parser(name, help=text, add_help=False)
+    args = parser.parse_args(words)
+    try:
+        code: int = args.run(args)
+    except BrokenPipeError:
+        # The reader of a pipe went away: nothing is wrong here, and nothing more can be said.
+        sys.stderr.close()
+        return 0
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    return code

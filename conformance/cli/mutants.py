@@ -1,0 +1,70 @@
+"""``onceproof mutants``: proves that the checks can fail, and that they do not fail too much."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+
+from conformance.cli.common import Subparsers, nearest, refuse
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Mount the command."""
+    parser = subparsers.add_parser("mutants", help="prove the checks: deviations, legal variants, lazy drivers")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument("--only", action="append", default=[], metavar="ID", help="only this one (may be repeated)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the matrix; exit 1 if it does not prove what it has to."""
+    from conformance.mutants import document, judge_matrix, matrix  # noqa: PLC0415
+    from conformance.suspects import all_suspects  # noqa: PLC0415
+
+    suspects = all_suspects()
+    known = [s.id for s in suspects]
+    for wanted in args.only:
+        if wanted not in known:
+            return refuse(f"there is no deviation, variant or lazy driver {wanted!r}{nearest(wanted, known)}")
+    chosen = [s for s in suspects if not args.only or s.id in args.only]
+    results = []
+    for result in matrix(chosen, args.jobs):
+        results.append(result)
+        if args.format == "text":
+            print(_line(result), flush=True)
+        else:
+            print(f"{len(results)}/{len(chosen)} {result.id}", file=sys.stderr)
+    judgement = judge_matrix(results)
+    if args.format == "json":
+        print(json.dumps(document(results, judgement), indent=1))
+    else:
+        _summary(judgement.complaints, judgement.median_named, judgement.totals)
+    return 1 if judgement.complaints else 0
+
+
+def _line(result: object) -> str:
+    from conformance.mutants import Result  # noqa: PLC0415
+
+    assert isinstance(result, Result)
+    named = ", ".join(f"{name} {count}" for name, count in result.named.items()) or "nothing named"
+    if result.kind == "deviation":
+        word = f"found after {result.first}" if result.found else "SURVIVED"
+    elif result.kind == "variant":
+        word = "survived" if result.survived else "KILLED"
+    else:
+        word = f"passes {len(result.passed)}"
+    return f"{result.kind:<10} {result.id:<34} {result.names:<14} {word:<16} of {result.schedules:<5} {named}"
+
+
+def _summary(complaints: Sequence[str], middle: float, totals: dict[str, int] | object) -> None:
+    assert isinstance(totals, dict)
+    print(
+        f"\n{totals['found']} of {totals['deviations']} deviations found, a median of {middle:g} named;"
+        f" {totals['survived']} of {totals['variants']} variants survived; {totals['lazy']} lazy drivers"
+    )
+    for complaint in complaints:
+        print(f"  {complaint}")

@@ -1,0 +1,59 @@
+"""``onceproof replay FILE``: a saved failure, run again without Hypothesis."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from conformance.cli.common import Subparsers, refuse
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Mount the command."""
+    parser = subparsers.add_parser("replay", help="run a saved failure again")
+    parser.add_argument("file", type=Path, help="a trace that a run has written")
+    parser.add_argument("--driver", help="the driver to run it against (default: the one of the trace)")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Exit 1 if the violation shows again, 0 if it does not, 3 if the driver could not be used."""
+    from conformance.carriers.base import DriverProblem  # noqa: PLC0415
+    from conformance.drivers import UnknownDriver, carrier_maker, identify  # noqa: PLC0415
+    from conformance.families import FAMILIES  # noqa: PLC0415
+    from conformance.report.story import story  # noqa: PLC0415
+    from conformance.search.failures import replay  # noqa: PLC0415
+    from conformance.trace import TraceError, read_trace  # noqa: PLC0415
+    from statemachines.spec import load  # noqa: PLC0415
+
+    spec = load()
+    try:
+        trace = read_trace(args.file)
+        carrier = carrier_maker(args.driver or trace.driver)()
+    except (TraceError, UnknownDriver) as problem:
+        return refuse(problem)
+    if trace.program.family not in FAMILIES:
+        return refuse(f"{args.file}: this onceproof knows no family {trace.program.family!r}")
+    if trace.spec != spec.digest:
+        print(
+            f"note: the trace was made with another specification ({trace.spec[:12]}, here {spec.digest[:12]})",
+            file=sys.stderr,
+        )
+    family = FAMILIES[trace.program.family]
+    try:
+        readings = identify(carrier).readings
+        seen = replay(family, trace.program, carrier, trace.requirement, readings)
+    except DriverProblem as problem:
+        return refuse(f"the driver could not be used: {problem}", 3)
+    finally:
+        carrier.shutdown()
+    failing = [(v, h) for v, h in seen if v is not None]
+    if not failing:
+        print(f"{trace.requirement} holds: the violation did not show in {len(seen)} runs of {args.file}")
+        return 0
+    from dataclasses import replace as with_members  # noqa: PLC0415
+
+    again = with_members(trace, violation=failing[0][0], history=failing[0][1], failed=len(failing), runs=len(seen))
+    print(story(again, spec, str(args.file)), end="")
+    return 1

@@ -1,0 +1,62 @@
+"""``onceproof run``: the suite against a driver, ending in a verdict."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from conformance.cli.common import Subparsers, refuse
+from conformance.search.plan import BUDGETS
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Mount the command."""
+    parser = subparsers.add_parser("run", help="run the suite against a driver")
+    parser.add_argument(
+        "--driver",
+        default="reference",
+        help="'reference', 'reference:process', or the command line of a driver in quotes (default: reference)",
+    )
+    parser.add_argument("--profile", action="append", default=[], help="only this profile (may be repeated)")
+    parser.add_argument("--only", action="append", default=[], metavar="ID", help="judge only this requirement")
+    parser.add_argument("--budget", choices=tuple(BUDGETS), default="ci")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random walks (default: 0)")
+    parser.add_argument("--jobs", type=_jobs, default=os.cpu_count() or 1, metavar="N", help="worker processes")
+    parser.add_argument("--out", type=Path, default=Path("runs/latest"), metavar="DIR", help="where reports go")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run, report, and return the exit code of the verdict."""
+    # Imported here so that help and other commands start fast.
+    from conformance.carriers.base import DriverProblem, SuiteProblem  # noqa: PLC0415
+    from conformance.cli.progress import progress_for  # noqa: PLC0415
+    from conformance.drivers import UnknownDriver  # noqa: PLC0415
+    from conformance.report.terminal import terminal  # noqa: PLC0415
+    from conformance.report.write import render  # noqa: PLC0415
+    from conformance.run import Options, UsageError  # noqa: PLC0415
+    from conformance.run import run as run_suite  # noqa: PLC0415
+    from statemachines.spec import load  # noqa: PLC0415
+
+    options = Options(args.driver, tuple(args.profile), tuple(args.only), args.budget, args.seed, args.jobs, args.out)
+    try:
+        path = run_suite(options, progress_for())
+    except (UsageError, UnknownDriver) as problem:
+        return refuse(problem)
+    except DriverProblem as problem:
+        return refuse(f"the driver could not be used: {problem}", 3)
+    except SuiteProblem as problem:
+        return refuse(f"the suite failed, which says nothing about the driver: {problem}", 5)
+    except OSError as problem:
+        return refuse(f"{problem.filename or args.out}: {problem.strerror}; choose another --out")
+    report = render(path)
+    print(terminal(report, load(), str(path.parent / "report.json")), end="")
+    return 130 if report.footer["interrupted"] else report.verdict.exit
+
+
+def _jobs(text: str) -> int:
+    number = int(text)
+    if not 1 <= number <= 64:
+        raise argparse.ArgumentTypeError("give a number from 1 to 64")
+    return number

@@ -1,0 +1,126 @@
+"""Which driver a run is about: the reference in one of two carriers, a planted reference, or any command."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from conformance.carriers.base import Carrier, DriverProblem
+from conformance.carriers.inprocess import InProcessCarrier
+from conformance.history import Recorder
+from conformance.remote.remote import NoContract, Remote
+
+
+class UnknownDriver(Exception):
+    """The name of a driver is neither known nor a command."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a driver says of itself in ``hello``."""
+
+    name: str
+    version: str
+    language: str
+    issues: str
+    families: tuple[str, ...]
+    features: tuple[str, ...]
+    rung: str
+    clock: str
+    readings: dict[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """For the header of a run record."""
+        return {
+            "name": self.name,
+            "version": self.version,
+            "language": self.language,
+            "issues": self.issues,
+            "families": list(self.families),
+            "features": list(self.features),
+            "rung": self.rung,
+            "clock": self.clock,
+            "readings": dict(self.readings),
+        }
+
+
+def carrier_maker(driver: str) -> Callable[[], Carrier]:
+    """A function that makes the carrier of a driver name, in whichever process it is called.
+
+    ``reference`` and ``reference:process``, the same with a planted fault as ``reference+ID``; anything else is a
+    command line. Raises UnknownDriver for an empty one.
+    """
+    name, _, carrier = driver.partition(":")
+    base, _, planted = name.partition("+")
+    if base == "reference" and carrier in ("", "process"):
+        if carrier == "process":
+            return lambda: _forked(driver, planted)
+        return lambda: InProcessCarrier(driver, _implementation(planted))
+    words = shlex.split(driver)
+    if not words:
+        raise UnknownDriver("--driver is empty; give 'reference', 'reference:process' or a command line in quotes")
+    return lambda: _command(driver, words)
+
+
+def _implementation(planted: str) -> Any:
+    # The reference is imported late: a driver in another language never needs it.
+    from reference_impl.registry import UnknownPlanting, implementation  # noqa: PLC0415
+
+    try:
+        return implementation(planted or "reference")
+    except UnknownPlanting as unknown:
+        raise UnknownDriver(str(unknown)) from None
+
+
+def _forked(driver: str, planted: str) -> Carrier:
+    from conformance.carriers.subprocess import ForkedCarrier  # noqa: PLC0415
+
+    _implementation(planted)
+    arguments = ["--plant", planted] if planted else []
+    return ForkedCarrier(driver, [sys.executable, "-m", "reference_impl", *arguments])
+
+
+def _command(driver: str, words: list[str]) -> Carrier:
+    from conformance.carriers.subprocess import ProcessCarrier  # noqa: PLC0415
+
+    return ProcessCarrier(driver, words)
+
+
+def identify(carrier: Carrier) -> Identity:
+    """Ask a driver who it is; raises DriverProblem when it does not say so properly."""
+    remote = Remote(Recorder(), NoContract(), lambda proc: None, lambda conn: None)
+    session = carrier.open(remote)
+    try:
+        link = session.start("hello")
+        link.send({"v": 1, "id": 1, "cmd": "hello", "actor": "hello", "args": {"versions": [1]}, "deadline_ms": 10_000})
+        reply = link.recv()
+        if reply is None or reply.get("id") != 1 or reply.get("outcome") != "done":
+            raise DriverProblem(f"hello was answered {reply!r}; answer it with outcome 'done' and an identity")
+        return _identity(reply["result"])
+    finally:
+        session.close()
+
+
+def _identity(said: dict[str, Any]) -> Identity:
+    if said.get("v") != 1:
+        raise DriverProblem(f"the driver speaks protocol version {said.get('v')!r}; this suite speaks 1")
+    rung = said.get("rung")
+    if rung not in ("L0", "L1", "L2"):
+        raise DriverProblem(f"hello: rung {rung!r} is none of L0, L1, L2")
+    try:
+        return Identity(
+            str(said["name"]),
+            str(said["version"]),
+            str(said.get("language", "unknown")),
+            str(said.get("issues", "")),
+            tuple(said["families"]),
+            tuple(said.get("features", ())),
+            rung,
+            str(said.get("clock", "real")),
+            dict(said.get("readings", {})),
+        )
+    except KeyError as missing:
+        raise DriverProblem(f"hello: the member {missing} is missing") from None

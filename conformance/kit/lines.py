@@ -1,0 +1,72 @@
+"""Lines of the driver protocol: one JSON object each, UTF-8, ended by a newline, at most 4 MiB (DESIGN section 5)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+Message = dict[str, Any]
+
+#: The longest line in bytes, its newline not counted; larger things go through a file in the state directory.
+MAX_LINE: Final = 4 * 1024 * 1024
+
+
+class BadLine(Exception):
+    """A line that is no protocol message. ``line`` holds its first bytes; the text says why it was refused."""
+
+    def __init__(self, reason: str, line: bytes) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.line = line[:400]
+
+
+class LineBuffer:
+    """Cuts a byte stream into lines; what has no newline yet stays in ``rest``."""
+
+    def __init__(self, limit: int = MAX_LINE) -> None:
+        self._limit = limit
+        self.rest = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Add bytes and yield every complete line without its newline; raises BadLine when one grows too long."""
+        first, newline, tail = data.partition(b"\n")
+        while newline:
+            self.rest += first
+            line = bytes(self.rest)
+            self.rest.clear()
+            self._check(line)
+            yield line
+            first, newline, tail = tail.partition(b"\n")
+        self.rest += first
+        self._check(self.rest)
+
+    def _check(self, line: bytes | bytearray) -> None:
+        if len(line) > self._limit:
+            raise BadLine(f"a line is longer than {self._limit} bytes", bytes(line[:400]))
+
+
+def encode(message: Message) -> bytes:
+    """One message as a line with its newline; raises ValueError for what JSON cannot say (NaN, infinity)."""
+    return json.dumps(message, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+
+
+def decode(line: bytes) -> Message:
+    """The message of one line; raises BadLine when it is not UTF-8, not JSON, or not an object."""
+    try:
+        text = line.decode()
+    except UnicodeDecodeError as error:
+        raise BadLine(f"not UTF-8 at byte {error.start}", line) from None
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise BadLine("JSON nested too deeply", line) from None
+    except ValueError as error:
+        raise BadLine(f"not JSON: {error}", line) from None
+    if not isinstance(value, dict):
+        raise BadLine("JSON, but not an object", line)
+    return value
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON value")

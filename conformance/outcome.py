@@ -1,0 +1,98 @@
+"""Running one schedule to an outcome: what it met, what fired, what was missed, what it violated."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.carriers.base import Carrier, DriverProblem, SuiteProblem
+from conformance.checkers.base import Violation
+from conformance.families.base import Family
+from conformance.history import History
+from conformance.judge import judge
+from conformance.search.execute import Execution
+from conformance.search.program import Program
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One schedule, judged. ``problem`` is set when it could not be run: then nothing else counts.
+
+    ``met`` maps requirement to cell to count; a schedule with a missed fault has no cells, since what it was to
+    exercise did not happen.
+    """
+
+    schedule: str
+    met: Mapping[str, Mapping[str, int]]
+    faults: Mapping[str, int]
+    missed: tuple[str, ...]
+    violations: Mapping[str, tuple[Violation, ...]]
+    problem: str | None = None
+    blame: str | None = None
+    gaps: tuple[str, ...] = ()
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The requirements that this schedule violated."""
+        return tuple(sorted(self.violations))
+
+
+def run_schedule(family: Family, program: Program, carrier: Carrier, readings: Mapping[str, str]) -> Outcome:
+    """Execute and judge one program."""
+    try:
+        history = Execution(program, carrier, family.contract).run()
+    except DriverProblem as problem:
+        return _unusable(program, str(problem), "driver")
+    except SuiteProblem as problem:
+        return _unusable(program, str(problem), "suite")
+    return weigh(family, history, readings)
+
+
+def weigh(family: Family, history: History, readings: Mapping[str, str]) -> Outcome:
+    """Judge a finished history; a command that the driver could not do makes it a problem of the driver."""
+    failed = next(
+        (e for e in history.of("answer") if e.data["outcome"] == "failed"),
+        None,
+    )
+    verdicts = judge(family, history, readings)
+    missed = tuple(f"{e.proc} {e.data['point']} {e.data['action']}" for e in history.of("suite") if e.kind == "missed")
+    return Outcome(
+        schedule=history.schedule,
+        met={} if missed else {v.requirement: dict(v.met) for v in verdicts if v.met},
+        faults=dict(_faults(history)),
+        missed=missed,
+        violations={v.requirement: v.violations for v in verdicts if v.violations},
+        problem=None if failed is None else f"{failed.data['cmd']} failed: {failed.data.get('detail')}",
+        blame=None if failed is None else "driver",
+        gaps=tuple(
+            sorted({str(e.data.get("feature")) for e in history.of("answer") if e.data["outcome"] == "unsupported"})
+        ),
+    )
+
+
+def _faults(history: History) -> Counter[str]:
+    """How often each kind of fault struck."""
+    count: Counter[str] = Counter()
+    for event in history.of("suite", "wire"):
+        if event.kind == "fault":
+            count[str(event.data["action"])] += 1
+        elif event.kind == "kill" and event.data["why"] != "restart":
+            count["crash" if str(event.data["why"]).startswith("crash") else "kill"] += 1
+        elif event.kind == "kill":
+            count["restart"] += 1
+        elif event.kind == "time":
+            count["time"] += 1
+        elif event.kind == "script":
+            for behaviour in event.data["behaviours"]:
+                count[f"remote {_kind(behaviour)}"] += 1
+    return count
+
+
+def _kind(behaviour: Mapping[str, Any]) -> str:
+    return f"status {behaviour['status']}" if behaviour["kind"] == "status" else str(behaviour["kind"])
+
+
+def _unusable(program: Program, problem: str, blame: str) -> Outcome:
+    return Outcome(program.id, {}, {}, (), {}, problem, blame)

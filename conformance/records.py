@@ -1,0 +1,92 @@
+"""``run.jsonl``: the only source of every report. A header, one record per schedule, failures whole, a footer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Final
+
+FORMAT: Final = 1
+Record = Mapping[str, Any]
+
+
+class RecordError(Exception):
+    """The file is no complete run record; the message says where and what to do."""
+
+
+class RecordWriter:
+    """Appends records; what was written stays readable if the run is interrupted."""
+
+    def __init__(self, path: Path) -> None:
+        self._file: IO[str] = path.open("w", encoding="utf-8")
+
+    def write(self, record: str, **members: Any) -> None:
+        """Write one record of this kind."""
+        self._file.write(json.dumps({"record": record, **members}, sort_keys=False, separators=(",", ":")) + "\n")
+
+    def close(self) -> None:
+        """Flush and close."""
+        self._file.close()
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """A whole run as it was written."""
+
+    header: Record
+    plans: tuple[Record, ...]
+    schedules: tuple[Record, ...]
+    failures: tuple[Record, ...]
+    walks: tuple[Record, ...]
+    footer: Record
+
+
+def read_run(path: Path) -> RunRecord:
+    """Read a run record; raises RecordError for one that is missing, damaged, of another format, or truncated."""
+    kinds: dict[str, list[Record]] = {k: [] for k in ("header", "plan", "schedule", "failure", "walk", "footer")}
+    for number, record in _lines(path):
+        kind = record.get("record")
+        if kind not in kinds:
+            raise RecordError(f"{path}:{number}: unknown record {kind!r}; was it written by a newer onceproof?")
+        if kinds["footer"]:
+            raise RecordError(f"{path}:{number}: a record follows the footer; two runs were written into one file")
+        kinds[kind].append(record)
+    if len(kinds["header"]) != 1:
+        raise RecordError(f"{path}: it has {len(kinds['header'])} headers instead of one; give a run.jsonl")
+    if kinds["header"][0].get("format") != FORMAT:
+        found = kinds["header"][0].get("format")
+        raise RecordError(f"{path}: format {found!r} is not {FORMAT}; use the onceproof that wrote it")
+    if not kinds["footer"]:
+        raise RecordError(f"{path}: it has no footer, so the run did not end; run again, nothing can be concluded")
+    footer = kinds["footer"][0]
+    if footer.get("records") != len(kinds["schedule"]):
+        raise RecordError(
+            f"{path}: the footer counts {footer.get('records')} schedules, {len(kinds['schedule'])} are here"
+        )
+    return RunRecord(
+        kinds["header"][0],
+        tuple(kinds["plan"]),
+        tuple(kinds["schedule"]),
+        tuple(kinds["failure"]),
+        tuple(kinds["walk"]),
+        footer,
+    )
+
+
+def _lines(path: Path) -> Iterator[tuple[int, Record]]:
+    try:
+        with path.open(encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                try:
+                    record = json.loads(line)
+                except ValueError:
+                    raise RecordError(f"{path}:{number}: not JSON: {line[:60]!r}; the file was cut or edited") from None
+                if not isinstance(record, dict):
+                    raise RecordError(f"{path}:{number}: a record must be an object, not {type(record).__name__}")
+                yield number, record
+    except OSError as problem:
+        raise RecordError(f"{path}: {problem.strerror}; give the run.jsonl of a run") from None
+    except UnicodeDecodeError:
+        raise RecordError(f"{path}: it is not UTF-8 text; give the run.jsonl of a run") from None

@@ -1,0 +1,77 @@
+"""What every report shows, computed once from a run record: standings, verdict, counts, failures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.records import RunRecord
+from conformance.search.plan import BUDGETS
+from conformance.trace import Trace
+from conformance.verdict import JudgedRequirement, Standing, Tally, Verdict, conclude, standings
+
+
+@dataclass(frozen=True, slots=True)
+class FailureView:
+    """One failure of the run: its trace, how stable it is, in how many schedules, and where the trace lies."""
+
+    requirement: str
+    stability: str
+    schedules: int
+    file: str
+    trace: Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A run, concluded."""
+
+    header: Mapping[str, Any]
+    footer: Mapping[str, Any]
+    tally: Tally
+    standings: tuple[Standing, ...]
+    verdict: Verdict
+    failures: tuple[FailureView, ...]
+    out_of_tier: tuple[tuple[str, str], ...]
+    points: int
+
+    @property
+    def complete(self) -> bool:
+        """Whether every schedule of the budget ran."""
+        return bool(self.footer["complete"])
+
+    @property
+    def judged(self) -> int:
+        """How many requirements got a judgement that the rung allows."""
+        return sum(s.status not in ("out-of-tier", "not-applicable") for s in self.standings)
+
+
+def build(record: RunRecord) -> Report:
+    """Conclude a run record."""
+    tally = Tally()
+    for schedule in record.schedules:
+        tally.add(schedule)
+    failures = tuple(
+        FailureView(f["requirement"], f["stability"], f["schedules"], f["file"], Trace.from_json(f["trace"]))
+        for f in record.failures
+    )
+    header = record.header
+    requirements = [JudgedRequirement.from_json(r) for r in header["requirements"]]
+    stability = _stability(failures)
+    rung = header["identity"]["rung"]
+    found = standings(requirements, tally, rung, header["unreachable"], stability)
+    covers = len(BUDGETS.get(header["budget"], ())) > 1
+    verdict = conclude(found, tally, bool(record.footer["complete"]), covers)
+    skipped = tuple((s[0], s[1]) for plan in record.plans for s in plan["out_of_tier"])
+    points = sum(plan["points"] for plan in record.plans)
+    return Report(header, record.footer, tally, tuple(found), verdict, failures, skipped, points)
+
+
+def _stability(failures: tuple[FailureView, ...]) -> dict[str, str]:
+    """A requirement is unstable only if none of its failures is steady."""
+    found: dict[str, str] = {}
+    for failure in failures:
+        if found.get(failure.requirement) != "fail":
+            found[failure.requirement] = failure.stability
+    return found

@@ -1,0 +1,301 @@
+"""A run: identify the driver, plan, execute, judge, shrink what failed, and write ``run.jsonl``."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from conformance.carriers.base import Carrier
+from conformance.drivers import Identity, carrier_maker, identify
+from conformance.families import FAMILIES
+from conformance.families.base import Family
+from conformance.outcome import Outcome
+from conformance.records import FORMAT, RecordWriter
+from conformance.search.failures import Failure, investigate
+from conformance.search.plan import Plan, make_plan, stratified
+from conformance.search.pool import Job, outcomes
+from conformance.search.program import Program
+from conformance.search.walk import WALKS, WalkResult, walk
+from conformance.trace import write_trace
+from conformance.verdict import JudgedRequirement, Tally
+from statemachines.spec import Spec, load
+
+#: How many failing schedules of one requirement are shrunk and saved.
+TRACES_PER_REQUIREMENT = 1
+#: The written rule that reduces the ``ci`` budget for real processes: so many schedules of every stratum.
+PROCESS_SAMPLE = 2
+
+
+class UsageError(Exception):
+    """The options do not fit together or name something that does not exist (exit code 2)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What to run: see ``onceproof run --help``."""
+
+    driver: str = "reference"
+    profiles: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    budget: str = "ci"
+    seed: int = 0
+    jobs: int = 1
+    out: Path = Path("runs/latest")
+
+
+class Progress(Protocol):
+    """What a run tells while it goes on; the terminal renders it, a test collects it."""
+
+    def phase(self, name: str, total: int) -> None:
+        """A phase with so many steps begins."""
+        ...
+
+    def step(self, outcome: Outcome | None) -> None:
+        """One step of the phase is done."""
+        ...
+
+    def finished(self) -> None:
+        """No more phases."""
+        ...
+
+
+def run(options: Options, progress: Progress) -> Path:
+    """Do the run and return the path of its ``run.jsonl``.
+
+    Raises UsageError, UnknownDriver and DriverProblem before anything was run. An interrupt ends the record
+    with a footer that says so.
+    """
+    spec = load()
+    make = carrier_maker(options.driver)
+    carrier = make()
+    try:
+        identity = identify(carrier)
+        families = _select(options, identity, spec)
+        judged = judged_requirements(spec, families, options.only)
+        options.out.mkdir(parents=True, exist_ok=True)
+        path = options.out / "run.jsonl"
+        writer = RecordWriter(path)
+        writer.write("header", **_header(options, identity, spec, judged, families))
+        _Run(options, identity, spec, carrier, make, writer, progress, {r.id for r in judged}).execute(families)
+        writer.close()
+    finally:
+        carrier.shutdown()
+    return path
+
+
+class _Run:
+    def __init__(
+        self,
+        options: Options,
+        identity: Identity,
+        spec: Spec,
+        carrier: Carrier,
+        make: Callable[[], Carrier],
+        writer: RecordWriter,
+        progress: Progress,
+        judged: set[str],
+    ) -> None:
+        self._options = options
+        self._identity = identity
+        self._spec = spec
+        self._carrier = carrier
+        self._make = make
+        self._writer = writer
+        self._progress = progress
+        self._judged = judged
+        self._tally = Tally()
+        self._failing: dict[str, list[tuple[Family, Program]]] = {}
+
+    def execute(self, families: Iterable[Family]) -> None:
+        started = time.monotonic()
+        interrupted = False
+        try:
+            for family in families:
+                self._family(family)
+            self._investigate()
+        except KeyboardInterrupt:
+            interrupted = True
+        self._progress.finished()
+        seconds = round(time.monotonic() - started, 2)
+        self._writer.write(
+            "footer",
+            records=self._tally.schedules,
+            complete=not interrupted,
+            interrupted=interrupted,
+            seconds=seconds,
+        )
+
+    def _family(self, family: Family) -> None:
+        self._progress.phase(f"recording {family.id}", 0)
+        plan = self._plan(family)
+        self._writer.write(
+            "plan",
+            family=family.id,
+            schedules=len(plan.programs),
+            points=plan.points,
+            out_of_tier=[list(s) for s in plan.out_of_tier],
+        )
+        self._progress.phase(family.id, len(plan.programs))
+        job = Job(family, plan.programs, self._make, self._identity.readings)
+        for program, outcome in zip(plan.programs, outcomes(job, self._options.jobs), strict=True):
+            self._take(family, program, outcome)
+        examples = WALKS[self._options.budget]
+        if examples:
+            self._progress.phase(f"{family.id} random walks", examples)
+            for found in self._walks(family, plan, examples):
+                self._take(family, found.program, found.outcome)
+
+    def _plan(self, family: Family) -> Plan:
+        plan = make_plan(family, self._carrier, self._options.budget)
+        if self._carrier.name.endswith("process") or not self._options.driver.startswith("reference"):
+            return Plan(stratified(plan.programs, PROCESS_SAMPLE), plan.out_of_tier, plan.points)
+        return plan
+
+    def _walks(self, family: Family, plan: Plan, examples: int) -> Iterator[WalkResult]:
+        yield from walk(family, self._carrier, plan, self._options.seed, examples, self._identity.readings)
+
+    def _take(self, family: Family, program: Program, outcome: Outcome) -> None:
+        record = schedule_record(outcome, self._judged)
+        self._tally.add(record)
+        self._writer.write("schedule", **record)
+        self._progress.step(outcome)
+        for requirement in record["named"]:
+            self._failing.setdefault(requirement, []).append((family, program))
+
+    def _investigate(self) -> None:
+        if not self._failing:
+            return
+        self._progress.phase("shrinking failures", len(self._failing))
+        for requirement, candidates in sorted(self._failing.items()):
+            shortest = sorted(candidates, key=lambda c: len(c[1].ops))[:TRACES_PER_REQUIREMENT]
+            for number, (family, program) in enumerate(shortest, 1):
+                failure = investigate(family, program, self._carrier, requirement, self._identity.readings)
+                self._save(requirement, number, failure, len(candidates))
+            self._progress.step(None)
+
+    def _save(self, requirement: str, number: int, failure: Failure, schedules: int) -> None:
+        name = f"{requirement}-{number}.json"
+        trace = failure.trace(self._spec.digest, self._options.driver, self._options.seed)
+        write_trace(self._options.out / name, trace)
+        self._writer.write(
+            "failure",
+            requirement=requirement,
+            stability=failure.stability,
+            schedules=schedules,
+            file=str(self._options.out / name),
+            trace=trace.to_json(),
+        )
+
+
+def schedule_record(outcome: Outcome, judged: set[str]) -> dict[str, Any]:
+    """The record of one schedule, as far as the judged requirements are concerned."""
+    return {
+        "id": outcome.schedule,
+        "met": {r: dict(cells) for r, cells in outcome.met.items() if r in judged},
+        "faults": dict(outcome.faults),
+        "missed": list(outcome.missed),
+        "named": [r for r in outcome.named if r in judged],
+        "problem": outcome.problem,
+        "blame": outcome.blame,
+        "gaps": list(outcome.gaps),
+    }
+
+
+def judged_requirements(spec: Spec, families: Iterable[Family], only: Iterable[str]) -> list[JudgedRequirement]:
+    """The live requirements that these families' checkers judge; raises UsageError for an id that none does."""
+    ids = {c.requirement for family in families for c in family.checkers}
+    wanted = set(only)
+    for unknown in sorted(wanted - ids):
+        known = spec.requirements.get(unknown)
+        why = "no requirement has this id" if known is None else f"it is {known.status}, not live"
+        raise UsageError(f"--only {unknown}: {why}; `onceproof list` shows what is live")
+    chosen = [r for r in spec.requirements.values() if r.id in ids and (not wanted or r.id in wanted)]
+    return [
+        JudgedRequirement.from_json(
+            {
+                "id": r.id,
+                "profile": r.profile,
+                "level": r.level,
+                "core": r.core,
+                "statement": r.statement,
+                "where": r.where,
+                "source": r.source,
+                "cells": [{"id": c.id, "rung": c.rung, "needs": c.needs} for c in r.cells],
+            }
+        )
+        for r in chosen
+    ]
+
+
+def _select(options: Options, identity: Identity, spec: Spec) -> list[Family]:
+    known = {*FAMILIES, *spec.profiles}
+    for profile in options.profiles:
+        if profile not in known:
+            raise UsageError(f"--profile {profile}: there is no such profile; known are {', '.join(sorted(known))}")
+    wanted = set(options.profiles) or set(FAMILIES)
+    chosen = [f for f in FAMILIES.values() if f.id in wanted and f.id in identity.families]
+    if not chosen:
+        offered = ", ".join(identity.families) or "nothing"
+        raise UsageError(f"nothing to run: {options.driver} offers {offered}, asked for is {', '.join(sorted(wanted))}")
+    return chosen
+
+
+def _header(
+    options: Options,
+    identity: Identity,
+    spec: Spec,
+    judged: Iterable[JudgedRequirement],
+    families: Iterable[Family],
+) -> Mapping[str, Any]:
+    served = {f.id for f in families}
+    planned = sum(r.status == "planned" for r in spec.requirements.values())
+    return {
+        "format": FORMAT,
+        "suite": "onceproof 0.1.0",
+        "spec": spec.digest,
+        "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "driver": options.driver,
+        "identity": identity.to_json(),
+        "families": sorted(served),
+        "budget": options.budget,
+        "seed": options.seed,
+        "only": list(options.only),
+        "filtered": bool(options.only) or not set(identity.families) <= served,
+        "obligations": len(spec.requirements),
+        "planned": planned,
+        "unreachable": unreachable(spec, identity.readings),
+        "requirements": [_requirement_json(r) for r in judged],
+    }
+
+
+def unreachable(spec: Spec, readings: Mapping[str, str]) -> list[str]:
+    """The cells that the declared readings rule out, as ``ID/cell``; raises UsageError for an unknown reading."""
+    found: list[str] = []
+    for about, reading in readings.items():
+        entry = spec.interpretations.get(about)
+        match = next((r for r in entry.readings if r.id == reading), None) if entry else None
+        if match is None:
+            raise UsageError(
+                f"the driver declares the reading {about}: {reading}, which the specification does not know"
+            )
+        if match.status == "rejected":
+            raise UsageError(f"the driver declares the reading {about}: {reading}, which the specification rejects")
+        found.extend(getattr(match, "unreachable", ()))
+    return found
+
+
+def _requirement_json(r: JudgedRequirement) -> dict[str, Any]:
+    return {
+        "id": r.id,
+        "profile": r.profile,
+        "level": r.level,
+        "core": r.core,
+        "statement": r.statement,
+        "where": r.where,
+        "source": r.source,
+        "cells": [{"id": c.id, "rung": c.rung, "needs": list(c.needs)} for c in r.cells],
+    }

@@ -1,0 +1,52 @@
+"""Spreads schedules over worker processes and gives their outcomes back in plan order."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from conformance.carriers.base import Carrier
+from conformance.families.base import Family
+from conformance.outcome import Outcome, run_schedule
+from conformance.search.program import Program
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Everything a worker needs; it is inherited by fork, never pickled."""
+
+    family: Family
+    programs: Sequence[Program]
+    make_carrier: Callable[[], Carrier]
+    readings: Mapping[str, str]
+
+
+_job: Job | None = None
+_carrier: Carrier | None = None
+
+
+def outcomes(job: Job, jobs: int) -> Iterator[Outcome]:
+    """The outcome of every program, in order, from ``jobs`` processes (1: in this one)."""
+    global _job, _carrier
+    _job, _carrier = job, None
+    if jobs <= 1 or len(job.programs) < 4 * jobs:
+        carrier = job.make_carrier()
+        try:
+            for program in job.programs:
+                yield run_schedule(job.family, program, carrier, job.readings)
+        finally:
+            carrier.shutdown()
+        return
+    with multiprocessing.get_context("fork").Pool(jobs) as pool:
+        yield from pool.imap(_one, range(len(job.programs)), chunksize=8)
+        pool.close()
+        pool.join()
+
+
+def _one(index: int) -> Outcome:
+    global _carrier  # noqa: PLW0603 - one carrier for each worker
+    assert _job is not None
+    if _carrier is None:
+        _carrier = _job.make_carrier()
+    return run_schedule(_job.family, _job.programs[index], _carrier, _job.readings)

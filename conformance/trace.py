@@ -1,0 +1,91 @@
+"""A trace: one failing schedule as a file that replays without Hypothesis (DESIGN 2.5)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from conformance.checkers.base import Violation
+from conformance.history import History
+from conformance.search.program import Program
+
+FORMAT: Final = 1
+
+
+class TraceError(Exception):
+    """The file is no trace; the message says where and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """The requirement and its violation, the shrunk program and its history, and how often replays showed it."""
+
+    requirement: str
+    violation: Violation
+    program: Program
+    history: History
+    spec: str
+    driver: str
+    seed: int
+    failed: int
+    runs: int
+    shrunk_from: int
+
+    def to_json(self) -> dict[str, Any]:
+        """The trace as a JSON object."""
+        v = self.violation
+        return {
+            "format": FORMAT,
+            "requirement": self.requirement,
+            "violation": {"allowed": v.allowed, "happened": v.happened, "seq": v.seq, "evidence": v.evidence},
+            "spec": self.spec,
+            "driver": self.driver,
+            "seed": self.seed,
+            "seen": {"failed": self.failed, "runs": self.runs},
+            "shrunk_from": self.shrunk_from,
+            "program": self.program.to_json(),
+            "history": self.history.to_json(),
+        }
+
+    @staticmethod
+    def from_json(obj: Mapping[str, Any]) -> Trace:
+        """The inverse of :meth:`to_json`; raises KeyError, TypeError or ValueError for what does not fit."""
+        return Trace(
+            requirement=obj["requirement"],
+            violation=Violation(**obj["violation"]),
+            program=Program.from_json(obj["program"]),
+            history=History.from_json(obj["history"]),
+            spec=obj["spec"],
+            driver=obj["driver"],
+            seed=obj["seed"],
+            failed=obj["seen"]["failed"],
+            runs=obj["seen"]["runs"],
+            shrunk_from=obj["shrunk_from"],
+        )
+
+
+def read_trace(path: Path) -> Trace:
+    """Read a trace file; raises TraceError with one sentence for anything that is not one."""
+    try:
+        obj = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as problem:
+        raise TraceError(f"{path}: {problem.strerror}; give a trace that a run has written") from None
+    except ValueError:
+        raise TraceError(f"{path}: not JSON; give a trace that a run has written") from None
+    if not isinstance(obj, dict) or obj.get("format") != FORMAT:
+        found = obj.get("format") if isinstance(obj, dict) else None
+        raise TraceError(f"{path}: trace format {found!r} is not {FORMAT}; give a trace of this onceproof")
+    try:
+        return Trace.from_json(obj)
+    except KeyError as missing:
+        raise TraceError(f"{path}: the member {missing} is missing; the trace was edited or cut") from None
+    except (TypeError, ValueError) as problem:
+        raise TraceError(f"{path}: {problem}; the trace was edited") from None
+
+
+def write_trace(path: Path, trace: Trace) -> None:
+    """Write a trace file."""
+    path.write_text(json.dumps(trace.to_json(), indent=1, sort_keys=False) + "\n", encoding="utf-8")
