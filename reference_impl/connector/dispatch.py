@@ -58,7 +58,7 @@ class Dispatcher:
         now = self._ports.clock.now("claim.take")
         lane = "lane IN ({})".format(", ".join(f"'{name}'" for name in lanes))
         with self._store.transaction("claim.take") as tx:
-            won = self._ledger.move(tx, attempt, "claim", claim=None, when=lane, **self._lease(token, now))
+            won = self._ledger.move(tx, attempt, "claim", held_by=None, when=lane, **self._lease(token, now))
         return token if won else None
 
     def freeze(self, held: Attempt, claim: str) -> Attempt:
@@ -66,7 +66,7 @@ class Dispatcher:
         found = {a["target"]: self._ledger.remote_id_of("freeze.targets", a["link_key"]) for a in held.associations}
         body = {**held.body, **{target: value for target, value in found.items() if value is not None}}
         with self._store.transaction("freeze.body") as tx:
-            self._ledger.move(tx, held.attempt, "freeze_body", claim=claim, body=canonical_json(body))
+            self._ledger.move(tx, held.attempt, "freeze_body", held_by=claim, body=canonical_json(body))
         return replace(held, body=body)
 
     def checkpoint(self, attempt: str, claim: str) -> bool:
@@ -75,7 +75,7 @@ class Dispatcher:
         when = f"io_started_at IS NULL AND lease_expires_at > {now.wall_ms} AND {_FIT}"
         with self._store.transaction("checkpoint.write") as tx:
             return self._ledger.move(
-                tx, attempt, "write_checkpoint", claim=claim, when=when, io_started_at=now.wall_ms, sends=1
+                tx, attempt, "write_checkpoint", held_by=claim, when=when, io_started_at=now.wall_ms, sends=1
             )
 
     def _unfit(self, attempt: str, claim: str) -> Result:
@@ -83,7 +83,7 @@ class Dispatcher:
         gone = f"io_started_at IS NULL AND NOT {_SOURCE}"
         with self._store.transaction("checkpoint.refuse") as tx:
             failed = self._ledger.move(
-                tx, attempt, "fail_before_send", claim=claim, when=gone, reason="source_gone", **FREE
+                tx, attempt, "fail_before_send", held_by=claim, when=gone, reason="source_gone", **FREE
             )
         return {"status": "failed", "attempt": attempt, "reason": "source_gone"} if failed else _lost(attempt)
 
@@ -96,7 +96,7 @@ class Dispatcher:
         try:
             with self._store.transaction("replay.take") as tx:
                 won = self._ledger.move(
-                    tx, attempt.attempt, "take_over_for_replay", claim=attempt.claim, when=when, **lease
+                    tx, attempt.attempt, "take_over_for_replay", held_by=attempt.claim, when=when, **lease
                 )
         except (StoreFailed, AckLost):
             return {"status": "unknown", "attempt": attempt.attempt, "reason": "unavailable"}
@@ -130,10 +130,12 @@ class Dispatcher:
             return self.lose(held, claim)
         seen: dict[str, Any] = {"response_status": answer.status, "response_digest": answer.body_digest}
         with self._store.transaction("capture.note") as tx:
-            noted = self._ledger.move(tx, held.attempt, "note_sent", claim=claim, **seen) or held.state == "post_sent"
+            noted = self._ledger.move(tx, held.attempt, "note_sent", held_by=claim, **seen) or held.state == "post_sent"
         if answer.kind == "rejection":
             with self._store.transaction("capture.fail") as tx:
-                failed = self._ledger.move(tx, held.attempt, "fail_definitely", claim=claim, reason="rejected", **FREE)
+                failed = self._ledger.move(
+                    tx, held.attempt, "fail_definitely", held_by=claim, reason="rejected", **FREE
+                )
             return "failed" if failed else "fenced"
         staged = self.stage(held, claim, str(answer.remote_id)) if noted else "fenced"
         if staged == "fenced":
@@ -145,7 +147,7 @@ class Dispatcher:
         trigger, status = ("release_for_replay", "retrying") if held.replayable else ("lose_outcome", "ambiguous")
         reason = None if held.replayable else "outcome_unknown"
         with self._store.transaction("capture.lose") as tx:
-            done = self._ledger.move(tx, held.attempt, trigger, claim=claim, reason=reason, **FREE)
+            done = self._ledger.move(tx, held.attempt, trigger, held_by=claim, reason=reason, **FREE)
         return status if done else "fenced"
 
     def stage(self, held: Attempt, claim: str, remote_id: str) -> str:
@@ -155,9 +157,9 @@ class Dispatcher:
         with self._store.transaction("capture.stage") as tx:
             if self.taken(tx, held, canonical):
                 kept = {**ids, "reason": "locator_conflict", **FREE}
-                failed = self._ledger.move(tx, held.attempt, "fail_on_locator", claim=claim, **kept)
+                failed = self._ledger.move(tx, held.attempt, "fail_on_locator", held_by=claim, **kept)
                 return "failed" if failed else "fenced"
-            return "staged" if self._ledger.move(tx, held.attempt, "stage_result", claim=claim, **ids) else "fenced"
+            return "staged" if self._ledger.move(tx, held.attempt, "stage_result", held_by=claim, **ids) else "fenced"
 
     def taken(self, tx: Transaction, held: Attempt, canonical: str) -> bool:
         """Whether the remote id already belongs to another record."""

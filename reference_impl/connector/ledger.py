@@ -94,15 +94,15 @@ class Ledger:
         tx.execute(f"INSERT INTO attempts ({', '.join(values)}) VALUES ({marks})", tuple(values.values()))
 
     def move(
-        self, tx: Transaction, attempt: str, trigger: str, *, claim: object = ANY, when: str = "", **values: Any
+        self, tx: Transaction, attempt: str, trigger: str, *, held_by: object = ANY, when: str = "", **values: Any
     ) -> bool:
         """Fire a trigger of ``create_attempt``, or make one of its writes in place; False when nothing was changed.
 
-        ``claim`` is the token that must be on the row (None: none may be); ``when`` is a further condition.
+        ``held_by`` is the token that must be on the row (None: none may be); ``when`` is a further condition.
         """
         sources, dest = self._moves[trigger]
         sets = {**({"state": dest} if dest else {}), **values}
-        fence, params = self.fence(claim)
+        fence, params = self.fence(held_by)
         sql = (
             f"UPDATE attempts SET {', '.join(f'{name} = ?' for name in sets)}"
             f" WHERE attempt = ? AND state IN ({_texts(sources)}){fence}{' AND ' + when if when else ''}"

@@ -67,7 +67,7 @@ class Policy:
         held = self._newest(tx, args)
         if held is None or held.state != "pending":
             return "not_pending"
-        if not self._ledger.move(tx, held.attempt, "give_up_held", claim=None, when="io_started_at IS NULL"):
+        if not self._ledger.move(tx, held.attempt, "give_up_held", held_by=None, when="io_started_at IS NULL"):
             return "claimed"
         self._note(tx, args, held.link_key)
         return None
@@ -80,7 +80,7 @@ class Policy:
         if self._ledger.locator_owner(tx, held, held.canonical(remote_id)) is not None:
             return "locator_conflict"
         ids: dict[str, Any] = {"remote_id": remote_id, "canonical_id": held.canonical(remote_id)}
-        self._ledger.move(tx, held.attempt, "reconcile", claim=None, **ids)
+        self._ledger.move(tx, held.attempt, "reconcile", held_by=None, **ids)
         self._ledger.insert_link(tx, link, held, remote_id)
         self._note(tx, args, held.link_key)
         return None

@@ -62,9 +62,10 @@ class Worker:
                     tally[str(self._dispatcher.replay(attempt)["status"])] += 1
                 continue
             trigger = self.verdict(attempt)
-            reason = "outcome_unknown" if trigger == "recover_sent" else None
+            reason, still = ("outcome_unknown", "") if trigger == "recover_sent" else (None, "io_started_at IS NULL")
+            fate: dict[str, Any] = {"reason": reason, **FREE}
             with self._store.transaction("recover.expired") as tx:
-                moved = self._ledger.move(tx, attempt.attempt, trigger, claim=attempt.claim, reason=reason, **FREE)
+                moved = self._ledger.move(tx, attempt.attempt, trigger, held_by=attempt.claim, when=still, **fate)
             tally[trigger] += moved
 
     def verdict(self, attempt: Attempt) -> str:

@@ -37,14 +37,14 @@ class Writeback:
         token = self._ports.ids.new("claim.writeback")
         now = self._ports.clock.now("claim.writeback")
         with self._store.transaction("claim.writeback") as tx:
-            won = self._ledger.move(tx, held.attempt, "claim_writeback", claim=held.claim, **self._lease(token, now))
+            won = self._ledger.move(tx, held.attempt, "claim_writeback", held_by=held.claim, **self._lease(token, now))
         return token if won else None
 
     def link(self, held: Attempt, claim: str) -> bool:
         """Finalize the link and take the attempt on, together; False when the claim is lost."""
         link = self._ports.ids.new("capture.link")
         with self._store.transaction("capture.link") as tx:
-            moved = self._ledger.move(tx, held.attempt, "activate_writeback", claim=claim)
+            moved = self._ledger.move(tx, held.attempt, "activate_writeback", held_by=claim)
             if moved:
                 self._ledger.insert_link(tx, link, held, str(held.remote_id))
             return moved
@@ -88,20 +88,20 @@ class Writeback:
     def _refused(self, tx: Transaction, held: Attempt, claim: str, outcome: str) -> str:
         self._ledger.mark_mirror(tx, held, "failed")
         if outcome == "gone":
-            self._ledger.move(tx, held.attempt, "lose_source", claim=claim, reason="source_gone", **FREE)
+            self._ledger.move(tx, held.attempt, "lose_source", held_by=claim, reason="source_gone", **FREE)
             return "failed"
         tries = held.mirror_tries + 1
         if tries >= int(held.contract["retry"]["mirror_tries"]):
             done: dict[str, Any] = {"mirror_tries": tries, "reason": "mirror_exhausted", **FREE}
-            self._ledger.move(tx, held.attempt, "give_up_writeback", claim=claim, **done)
+            self._ledger.move(tx, held.attempt, "give_up_writeback", held_by=claim, **done)
             return "failed"
-        self._ledger.move(tx, held.attempt, "release_writeback", claim=claim, mirror_tries=tries, **FREE)
+        self._ledger.move(tx, held.attempt, "release_writeback", held_by=claim, mirror_tries=tries, **FREE)
         return "writeback_pending"
 
     def close(self, held: Attempt, claim: str) -> bool:
         """The mirror is settled: the attempt is done."""
         with self._store.transaction("settle.close") as tx:
-            return self._ledger.move(tx, held.attempt, "settle_mirror", claim=claim, **FREE)
+            return self._ledger.move(tx, held.attempt, "settle_mirror", held_by=claim, **FREE)
 
     def _lease(self, token: str, now: Time) -> dict[str, Any]:
         return {"claim": token, "worker": self._ports.actor, "lease_expires_at": now.wall_ms + self._lease_ms}
