@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from conformance.kit import Ports, Runtime, Setup, Unsupported
 from reference_impl.packages import PACKAGES, Package
 from reference_impl.store import Store, Template
-from statemachines.spec import load
+from statemachines.spec import Spec, load
 
 _DATABASE = "ledger.db"
 
@@ -21,7 +22,7 @@ class Reference:
     readings: Mapping[str, str] = {}
 
     def __init__(self) -> None:
-        self.spec = load()
+        self.spec = _spec()
 
     def warm(self) -> None:
         """Build what every process needs once, before a warm parent forks."""
@@ -59,6 +60,11 @@ class Reference:
         if key not in _TEMPLATES:
             _TEMPLATES[key] = Template(package.statements(self.spec.lifecycles))
         return _TEMPLATES[key]
+
+
+@cache
+def _spec() -> Spec:
+    return load()
 
 
 _TEMPLATES: dict[tuple[type, str], Template] = {}

@@ -27,12 +27,10 @@ class Ledger:
     def __init__(self, store: Store, lifecycles: Mapping[str, Lifecycle]) -> None:
         self.store = store
         attempt = lifecycles["create_attempt"]
-        self._moves: dict[str, tuple[tuple[str, ...], str | None]] = {}
-        for t in attempt.transitions:
-            sources = self._moves.get(t.trigger, ((), None))[0]
-            self._moves[t.trigger] = ((*sources, str(t.source)), t.dest)
-        for write in attempt.in_place:
-            self._moves[write.trigger] = (write.states, None)
+        known = _MOVES.get(id(attempt))
+        if known is None:
+            known = _MOVES[id(attempt)] = (attempt, _moves(attempt))
+        self._moves = known[1]
         self._occupying = _texts(name for name, state in attempt.states.items() if state.occupies)
 
     # -- reads -------------------------------------------------------------------------------------------------
@@ -168,6 +166,22 @@ class Ledger:
             "SELECT 'link', link, state FROM links WHERE link_key = ? UNION ALL"
             f" SELECT 'attempt', attempt, state FROM attempts WHERE link_key = ? AND state IN ({self._occupying})"
         )
+
+
+Moves = Mapping[str, tuple[tuple[str, ...], str | None]]
+#: Made once for each lifecycle object: stores are opened some thousand times in a run.
+_MOVES: dict[int, tuple[Lifecycle, Moves]] = {}
+
+
+def _moves(lifecycle: Lifecycle) -> Moves:
+    """Trigger -> (sources, destination); a write in place has no destination."""
+    found: dict[str, tuple[tuple[str, ...], str | None]] = {}
+    for t in lifecycle.transitions:
+        sources = found.get(t.trigger, ((), None))[0]
+        found[t.trigger] = ((*sources, str(t.source)), t.dest)
+    for write in lifecycle.in_place:
+        found[write.trigger] = (write.states, None)
+    return found
 
 
 def expired(attempt: Attempt, now: Time) -> bool:

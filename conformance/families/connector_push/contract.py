@@ -49,7 +49,7 @@ def routes(configs: Sequence[Config]) -> Iterator[Route]:
 
 
 class PushContract:
-    """Definite success is a 201 with an id at the route's path, a definite failure a status that its profile declares."""
+    """Success is a 201 with an id at the path of the route, a definite failure a status that its profile declares."""
 
     def __init__(self, configs: Sequence[Config]) -> None:
         # Of several configurations the first that authored a route says what its requests look like.
