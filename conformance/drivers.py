@@ -65,6 +65,14 @@ def carrier_maker(driver: str) -> Callable[[], Carrier]:
     return lambda: _command(driver, words)
 
 
+def twin_maker(driver: str) -> Callable[[], Carrier] | None:
+    """The maker of the same driver in the other carrier, where there is one: for the carrier differential."""
+    name, _, carrier = driver.partition(":")
+    if name.partition("+")[0] != "reference":
+        return None
+    return carrier_maker(name if carrier == "process" else f"{name}:process")
+
+
 def _implementation(planted: str) -> Any:
     # The reference is imported late: a driver in another language never needs it.
     from reference_impl.registry import UnknownPlanting, implementation  # noqa: PLC0415
@@ -91,7 +99,7 @@ def _command(driver: str, words: list[str]) -> Carrier:
 
 def identify(carrier: Carrier) -> Identity:
     """Ask a driver who it is; raises DriverProblem when it does not say so properly."""
-    remote = Remote(Recorder(), NoContract(), lambda proc: None, lambda conn: None)
+    remote = Remote(Recorder(), NoContract(), _ignore, _ignore)
     session = carrier.open(remote)
     try:
         link = session.start("hello")
@@ -102,6 +110,10 @@ def identify(carrier: Carrier) -> Identity:
         return _identity(reply["result"])
     finally:
         session.close()
+
+
+def _ignore(_: object) -> None:
+    """What happens at the remote says nothing about an identity."""
 
 
 def _identity(said: dict[str, Any]) -> Identity:

@@ -39,13 +39,15 @@ class RunRecord:
     plans: tuple[Record, ...]
     schedules: tuple[Record, ...]
     failures: tuple[Record, ...]
-    walks: tuple[Record, ...]
+    differentials: tuple[Record, ...]
     footer: Record
 
 
 def read_run(path: Path) -> RunRecord:
     """Read a run record; raises RecordError for one that is missing, damaged, of another format, or truncated."""
-    kinds: dict[str, list[Record]] = {k: [] for k in ("header", "plan", "schedule", "failure", "walk", "footer")}
+    kinds: dict[str, list[Record]] = {
+        k: [] for k in ("header", "plan", "schedule", "differential", "failure", "footer")
+    }
     for number, record in _lines(path):
         kind = record.get("record")
         if kind not in kinds:
@@ -70,7 +72,7 @@ def read_run(path: Path) -> RunRecord:
         tuple(kinds["plan"]),
         tuple(kinds["schedule"]),
         tuple(kinds["failure"]),
-        tuple(kinds["walk"]),
+        tuple(kinds["differential"]),
         footer,
     )
 

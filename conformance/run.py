@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from conformance.carriers.base import Carrier
-from conformance.drivers import Identity, carrier_maker, identify
+from conformance.carriers.inprocess import InProcessCarrier
+from conformance.drivers import Identity, carrier_maker, identify, twin_maker
 from conformance.families import FAMILIES
 from conformance.families.base import Family
 from conformance.outcome import Outcome
 from conformance.records import FORMAT, RecordWriter
+from conformance.search.differential import compare
 from conformance.search.failures import Failure, investigate
 from conformance.search.plan import Plan, make_plan, stratified
 from conformance.search.pool import Job, outcomes
@@ -26,8 +28,10 @@ from statemachines.spec import Spec, load
 
 #: How many failing schedules of one requirement are shrunk and saved.
 TRACES_PER_REQUIREMENT = 1
-#: The written rule that reduces the ``ci`` budget for real processes: so many schedules of every stratum.
-PROCESS_SAMPLE = 2
+#: The carriers are compared on so many schedules of every stratum.
+DIFFERENTIAL_PER_STRATUM = 1
+#: The written rule that reduces a budget for real processes: every schedule, but only this share of the random walks.
+PROCESS_WALK_SHARE = 0.2
 
 
 class UsageError(Exception):
@@ -131,7 +135,7 @@ class _Run:
 
     def _family(self, family: Family) -> None:
         self._progress.phase(f"recording {family.id}", 0)
-        plan = self._plan(family)
+        plan = make_plan(family, self._carrier, self._options.budget)
         self._writer.write(
             "plan",
             family=family.id,
@@ -143,17 +147,30 @@ class _Run:
         job = Job(family, plan.programs, self._make, self._identity.readings)
         for program, outcome in zip(plan.programs, outcomes(job, self._options.jobs), strict=True):
             self._take(family, program, outcome)
+        twin = twin_maker(self._options.driver) if self._options.budget != "quick" else None
+        if twin is not None:
+            self._differential(family, plan, twin)
         examples = WALKS[self._options.budget]
+        if not isinstance(self._carrier, InProcessCarrier):
+            examples = int(examples * PROCESS_WALK_SHARE)
         if examples:
             self._progress.phase(f"{family.id} random walks", examples)
             for found in self._walks(family, plan, examples):
                 self._take(family, found.program, found.outcome)
 
-    def _plan(self, family: Family) -> Plan:
-        plan = make_plan(family, self._carrier, self._options.budget)
-        if self._carrier.name.endswith("process") or not self._options.driver.startswith("reference"):
-            return Plan(stratified(plan.programs, PROCESS_SAMPLE), plan.out_of_tier, plan.points)
-        return plan
+    def _differential(self, family: Family, plan: Plan, make_twin: Callable[[], Carrier]) -> None:
+        sample = stratified(plan.programs, DIFFERENTIAL_PER_STRATUM)
+        self._progress.phase(f"{family.id} in both carriers", len(sample))
+        twin = make_twin()
+        different = []
+        try:
+            for difference in compare(family, sample, self._carrier, twin):
+                if difference is not None:
+                    different.append([difference.schedule, difference.first, difference.second])
+                self._progress.step(None)
+        finally:
+            twin.shutdown()
+        self._writer.write("differential", family=family.id, sample=len(sample), different=different)
 
     def _walks(self, family: Family, plan: Plan, examples: int) -> Iterator[WalkResult]:
         yield from walk(family, self._carrier, plan, self._options.seed, examples, self._identity.readings)

@@ -51,6 +51,7 @@ class ProcessLink:
         self._turning = False
         self._alive = True
         self._problem: DriverProblem | None = None
+        self._answers = 0
         self._since = 0.0
         for fd in pipes:
             os.set_blocking(fd, False)
@@ -90,17 +91,17 @@ class ProcessLink:
         """End the process without a word in the history."""
         if self._alive:
             self._alive = False
-            try:
+            with contextlib.suppress(DriverProblem):
                 self._body.end()
-            finally:
-                self._endpoint.close()
-                self._close()
+            self._endpoint.close()
+            self._close()
 
     # -- Party -------------------------------------------------------------------------------------------------
 
     def pipes(self) -> list[tuple[int, int]]:
         """Stdout and stderr while they are open, stdin while a line is being written."""
-        open_ends = [(fd, select.POLLIN) for fd in (self._stdout, self._stderr) if fd >= 0]
+        heard = -1 if self._problem else self._stdout
+        open_ends = [(fd, select.POLLIN) for fd in (heard, self._stderr) if fd >= 0]
         return [*open_ends, (self._stdin, select.POLLOUT)] if self._writing else open_ends
 
     def wires(self) -> list[tuple[int, int]]:
@@ -135,8 +136,10 @@ class ProcessLink:
     def _run(self) -> None:
         """Turn the hub until the process is at rest."""
         worked = self._talk.working
-        answered = self._endpoint.answered
         while True:
+            if self._endpoint.answered != self._answers:
+                self._answers = self._endpoint.answered
+                self._since = time.monotonic()
             if self._at_rest():
                 # The process may have closed a connection, or made one, before the line that brought it to rest.
                 closing = worked and not self._talk.working and self._endpoint.holding(self._talk.epoch)
@@ -148,13 +151,13 @@ class ProcessLink:
                 if self._inbox:
                     return
                 raise self._fail("ended", "a crash of the driver? an exit in place of an answer?")
-            if answered != self._endpoint.answered:
-                answered = self._endpoint.answered
-                self._since = time.monotonic()
-            left = self._since + self._deadline_ms / 1000 - time.monotonic()
-            if left <= 0 or not self._turn(left * 1000):
+            left = self._left_ms()
+            if left <= 0 or not self._turn(left):
                 raise self._late()
         self._raise_problem()
+
+    def _left_ms(self) -> float:
+        return (self._since - time.monotonic()) * 1000 + self._deadline_ms
 
     def _turn(self, timeout_ms: float) -> bool:
         self._turning = True
@@ -208,7 +211,8 @@ class ProcessLink:
             except BlockingIOError:
                 self._writing = True
                 try:
-                    ready = self._hub.turn(self, self._deadline_ms)
+                    left = self._left_ms()
+                    ready = left > 0 and self._turn(left)
                 finally:
                     self._writing = False
                 if not ready:

@@ -55,12 +55,19 @@ class Child:
     def end(self) -> int:
         """SIGKILL to the group; the child is not reaped before, so its number is still its own."""
         if self._status is None:
-            with contextlib.suppress(OSError):
-                os.killpg(self.pid, signal.SIGKILL)
+            if self._process.returncode is None:
+                with contextlib.suppress(OSError):
+                    os.killpg(self.pid, signal.SIGKILL)
             code = self._process.wait()
             self._status = -code if code < 0 else code << 8
             self._guardian.remove(self.pid)
         return self._status
+
+    def await_end(self, seconds: float) -> None:
+        """Wait for it to end by itself, which lets it clean up; kill it when it does not."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(seconds)
+        self.end()
 
 
 class CommandSpawner:
@@ -86,18 +93,24 @@ class Fork:
 
     def __init__(self, parent: ForkSpawner, pid: int) -> None:
         self._parent = parent
+        self._generation = parent.generation
         self._status: int | None = None
         self.pid = pid
 
     def end(self) -> int:
-        """Have it killed and waited for."""
+        """Have it killed and waited for. A warm parent that has ended took its children with it."""
         if self._status is None:
-            self._status = self._parent.order(f"end {self.pid}")
+            self._status = signal.SIGKILL
+            if self._generation == self._parent.generation:
+                self._status = self._parent.end_child(self.pid)
         return self._status
 
 
 class ForkSpawner:
-    """Keeps one warm parent (``conformance.kit.process.serve_forking``) and orders forks from it."""
+    """Keeps one warm parent (``conformance.kit.process.serve_forking``) and orders forks from it.
+
+    ``generation`` changes whenever the warm parent ends.
+    """
 
     def __init__(self, command: Sequence[str], env: Mapping[str, str] | None, deadline_ms: int) -> None:
         self._command = list(command)
@@ -106,36 +119,51 @@ class ForkSpawner:
         self._guardian = Guardian()
         self._parent: Child | None = None
         self._socket: socket.socket | None = None
+        self.generation = 0
 
     def spawn(self, stdin: int, stdout: int, stderr: int) -> Fork:
         """Fork one driver process onto these descriptors."""
-        return Fork(self, self.order("start", (stdin, stdout, stderr)))
-
-    def order(self, words: str, fds: Sequence[int] = ()) -> int:
-        """Send one order to the warm parent and return the number that it answers."""
         if self._socket is None:
             self._start()
+        pid = self._order("start", (stdin, stdout, stderr))
+        self._guardian.add(pid)
+        return Fork(self, pid)
+
+    def end_child(self, pid: int) -> int:
+        """Have a child killed, and return its wait status."""
+        status = self._order(f"end {pid}")
+        self._guardian.remove(pid)
+        return status
+
+    def close(self) -> None:
+        """End the warm parent and with it every child that it still has."""
+        if self._socket is None or self._parent is None:
+            return
+        self.generation += 1
+        # Shut down, not only closed: a process that the suite forked may hold the same socket.
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        self._parent.await_end(self._deadline_ms / 1000)
+        self._socket = self._parent = None
+        self._stderr.close()
+        self._guardian.close()
+
+    def _order(self, words: str, fds: Sequence[int] = ()) -> int:
+        """Send one order to the warm parent and return the number that it answers."""
         assert self._socket is not None
         try:
             if fds:
                 socket.send_fds(self._socket, [words.encode()], list(fds))
             else:
                 self._socket.sendall(words.encode())
-            answer = self._line()
+            return int(self._line())
         except OSError as error:
             raise self._problem(f"no longer takes orders ({error.strerror or error})") from None
-        return int(answer)
-
-    def close(self) -> None:
-        """End the warm parent and with it every child that it still has."""
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
-        if self._parent is not None:
-            self._parent.end()
-            self._parent = None
-            self._stderr.close()
-        self._guardian.close()
+        except KeyboardInterrupt:
+            # Its answer would be taken for that of the next order.
+            self.close()
+            raise
 
     def _start(self) -> None:
         mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -10,6 +11,11 @@ Message = dict[str, Any]
 
 #: The longest line in bytes, its newline not counted; larger things go through a file in the state directory.
 MAX_LINE: Final = 4 * 1024 * 1024
+
+
+#: Whole numbers beyond this are not exact in every language.
+MAX_INT: Final = 2**53
+_LONG_NUMBER: Final = re.compile(r"\d{16}")
 
 
 class BadLine(Exception):
@@ -58,13 +64,22 @@ def decode(line: bytes) -> Message:
     except UnicodeDecodeError as error:
         raise BadLine(f"not UTF-8 at byte {error.start}", line) from None
     try:
-        value = json.loads(text, parse_constant=_refuse_constant)
+        # The check of each number costs more than the rest: only lines that may hold a long one pay for it.
+        integer = _integer if _LONG_NUMBER.search(text) else None
+        value = json.loads(text, parse_constant=_refuse_constant, parse_int=integer)
     except RecursionError:
         raise BadLine("JSON nested too deeply", line) from None
     except ValueError as error:
         raise BadLine(f"not JSON: {error}", line) from None
     if not isinstance(value, dict):
         raise BadLine("JSON, but not an object", line)
+    return value
+
+
+def _integer(digits: str) -> int:
+    value = int(digits) if len(digits) < 20 else MAX_INT + 1
+    if abs(value) > MAX_INT:
+        raise ValueError(f"the whole number {digits[:30]} is beyond 2^53")
     return value
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import selectors
@@ -46,8 +47,9 @@ class SocketTransport:
 
     def go_on(self, exchange: SocketExchange) -> None:
         """Let a request use its socket, and watch for what it wants next."""
+        before = exchange.wants
         exchange.ready()
-        if exchange.wants == "r":
+        if exchange.wants == "r" and before != "r":
             self._selector.modify(exchange.sock, selectors.EVENT_READ, exchange)
 
     def _forget(self, exchange: SocketExchange) -> None:
@@ -187,13 +189,16 @@ def _become_driver(make: Callable[[], Implementation], fds: list[int]) -> None:
 
 
 def _end(pid: int) -> int:
-    # The leader is not reaped yet, so neither its id nor its group can have gone to anybody else.
-    for target in (os.killpg, os.kill):
-        try:
-            target(pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            continue
-    return os.waitpid(pid, 0)[1]
+    """Kill a child's group and wait for it; returns its wait status, that of a killed one if it is not a child."""
+    # The leader is not reaped yet, so neither its id nor its group can have gone to anybody else. Both are tried: a
+    # child that was forked this moment may not have a group of its own yet.
+    for kill in (os.killpg, os.kill):
+        with contextlib.suppress(OSError):
+            kill(pid, signal.SIGKILL)
+    try:
+        return os.waitpid(pid, 0)[1]
+    except ChildProcessError:
+        return signal.SIGKILL
 
 
 def _refuse(bad: BadLine) -> int:

@@ -24,7 +24,7 @@ BEHAVIOURS: Final[dict[str, tuple[bool, str, str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """One scripted behaviour; ``status`` belongs to ``status``, ``code`` to ``definite-refusal``, ``ms`` to ``late``.
+    """One scripted behaviour; ``status`` belongs to kind ``status``, ``code`` to ``definite-refusal``.
 
     ``identity`` belongs to ``success``: the id that the remote gives to what it made; None leaves it to the contract.
     """
@@ -32,7 +32,6 @@ class Behaviour:
     kind: str = "success"
     status: int = 500
     code: str = "not_allowed"
-    ms: int = 0
     identity: str | None = None
 
     def __post_init__(self) -> None:
@@ -61,8 +60,6 @@ class Behaviour:
             extra["status"] = self.status
         elif self.kind == "definite-refusal":
             extra["code"] = self.code
-        elif self.kind == "late":
-            extra["ms"] = self.ms
         elif self.kind == "success" and self.identity is not None:
             extra["identity"] = self.identity
         return {"kind": self.kind, **extra}

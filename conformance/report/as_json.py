@@ -36,6 +36,7 @@ def document(report: Report) -> dict[str, Any]:
         "judged": report.judged,
         "schedules": report.tally.schedules,
         "points": report.points,
+        "compared_in_both_carriers": report.compared,
         "missed": report.tally.missed,
         "faults": dict(sorted(report.tally.faults.items())),
         "seconds": report.footer["seconds"],

@@ -35,6 +35,7 @@ class Report:
     failures: tuple[FailureView, ...]
     out_of_tier: tuple[tuple[str, str], ...]
     points: int
+    compared: int
 
     @property
     def complete(self) -> bool:
@@ -62,10 +63,14 @@ def build(record: RunRecord) -> Report:
     rung = header["identity"]["rung"]
     found = standings(requirements, tally, rung, header["unreachable"], stability)
     covers = len(BUDGETS.get(header["budget"], ())) > 1
+    for differential in record.differentials:
+        for schedule, one, other in differential["different"]:
+            tally.problems.append((schedule, "suite", f"the carriers disagree: {one} against {other}"))
     verdict = conclude(found, tally, bool(record.footer["complete"]), covers)
     skipped = tuple((s[0], s[1]) for plan in record.plans for s in plan["out_of_tier"])
+    compared = sum(d["sample"] for d in record.differentials)
     points = sum(plan["points"] for plan in record.plans)
-    return Report(header, record.footer, tally, tuple(found), verdict, failures, skipped, points)
+    return Report(header, record.footer, tally, tuple(found), verdict, failures, skipped, points, compared)
 
 
 def _stability(failures: tuple[FailureView, ...]) -> dict[str, str]:

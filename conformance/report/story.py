@@ -62,7 +62,7 @@ def steps(events: tuple[Event, ...]) -> list[Line]:
         if event.cls == "rows":
             lines.extend(_rows(event, seen))
         else:
-            text = _TEXTS.get((event.cls, event.kind), lambda data: None)(event.data)
+            text = _TEXTS.get((event.cls, event.kind), _nothing)(event.data)
             if text is not None:
                 lines.append(Line(event.seq, _column(event), text))
     return lines
@@ -89,6 +89,10 @@ def _rows(event: Event, seen: dict[tuple[str, str], str]) -> Iterator[Line]:
         for key in [k for k in seen if k[0] == kind and k not in current]:
             del seen[key]
             yield Line(event.seq, "ledger", f"{kind.removesuffix('s')} …{key[1][-4:]} gone")
+
+
+def _nothing(_: Mapping[str, Any]) -> None:
+    """Most events are not worth a line."""
 
 
 def _command(data: Mapping[str, Any]) -> str:

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from conformance.carriers.base import Carrier
 from conformance.families.base import Family
 from conformance.search import sweep
-from conformance.search.program import Op, Program
-from conformance.search.record import OutOfTier, Recording, record
-from conformance.search.scenario import Scenario
+from conformance.search.program import Program
+from conformance.search.record import OutOfTier, record
 
-Maker = Callable[[Recording, Scenario, dict[str, tuple[Op, ...]]], Iterator[Program]]
+Maker = Callable[[sweep.Material], Iterator[Program]]
 
 #: budget -> what is made of each scenario, in order.
 BUDGETS: Final[dict[str, tuple[Maker, ...]]] = {
     "quick": (sweep.scenario_once,),
-    "ci": (sweep.scenario_once, sweep.single_faults, sweep.remote_faults, sweep.preemptions),
+    "ci": (
+        sweep.scenario_once,
+        sweep.single_faults,
+        sweep.remote_faults,
+        sweep.preemptions,
+        sweep.second_preemptions,
+    ),
     "nightly": (
         sweep.scenario_once,
         sweep.single_faults,
         sweep.remote_faults,
         sweep.preemptions,
+        sweep.second_preemptions,
         sweep.faults_under_preemption,
     ),
 }
@@ -49,21 +56,29 @@ def make_plan(family: Family, carrier: Carrier, budget: str) -> Plan:
         except OutOfTier as reason:
             skipped.append((scenario.id, str(reason)))
             continue
-        points += sum(p.proc == scenario.victim for p in recording.points)
-        ends = sweep.epilogues(scenario, family.tail)
+        material = sweep.Material(
+            recording,
+            scenario,
+            sweep.epilogues(scenario, family.tail),
+            lambda program: record(program, carrier, family.contract),
+        )
+        points += len(material.points)
         for make in BUDGETS[budget]:
-            programs.extend(make(recording, scenario, ends))
+            programs.extend(make(material))
     return Plan(tuple(programs), tuple(skipped), points)
 
 
-def stratified(programs: tuple[Program, ...], per_stratum: int) -> tuple[Program, ...]:
-    """A fixed sample: the first ``per_stratum`` schedules of every (scenario, kind of fault), in plan order."""
-    taken: dict[tuple[str, str], int] = {}
+def stratified(programs: Sequence[Program], per_stratum: int) -> tuple[Program, ...]:
+    """A fixed sample: the first ``per_stratum`` schedules of every (scenario, kind of fault, ending), in order."""
+    taken: dict[str, int] = {}
     sample = []
     for program in programs:
-        scenario, _, rest = program.id.partition("@")
-        stratum = (scenario.rpartition("/")[0] or scenario, rest)
+        stratum = _POINT.sub("", program.id)
         if taken.get(stratum, 0) < per_stratum:
             taken[stratum] = taken.get(stratum, 0) + 1
             sample.append(program)
     return tuple(sample)
+
+
+#: The part of a schedule's id that names one recorded call.
+_POINT = re.compile(r"[^/+]*#\d+")

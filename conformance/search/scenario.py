@@ -13,8 +13,8 @@ from conformance.search.program import Op, Program
 class Scenario:
     """``ops`` are run by the processes that they name; the first process is the one that faults strike.
 
-    ``seconds`` are scripts of a second actor, each run at every point where the first can be paused. ``retry`` is what
-    the callers ask again in the epilogue. ``sweep`` False leaves the script as it stands (no faults of its own).
+    ``seconds`` are scripts of a second actor, each run at every point where the first can be paused; those in ``twice``
+    are themselves paused at each of their points. ``retry`` is what the callers ask again in the epilogue.
     """
 
     id: str
@@ -23,8 +23,8 @@ class Scenario:
     ops: tuple[Op, ...]
     retry: tuple[Op, ...] = ()
     seconds: Mapping[str, tuple[Op, ...]] = field(default_factory=dict)
+    twice: tuple[str, ...] = ()
     remote_faults: bool = True
-    sweep: bool = True
     limits: Mapping[str, int] = field(default_factory=dict)
 
     def program(self) -> Program:

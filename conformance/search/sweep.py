@@ -5,7 +5,8 @@ Schedules are made from a recording, never from the names of steps, and carry st
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from conformance.search.execute import PAUSABLE, Point
 from conformance.search.program import FREE, RESTART, Op, Program, release, script
@@ -38,23 +39,47 @@ _FAULTS: dict[str, tuple[tuple[str, str | None], ...]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What schedules of one scenario are made from; ``record`` records another program on the same driver."""
+
+    recording: Recording
+    scenario: Scenario
+    ends: Mapping[str, tuple[Op, ...]]
+    record: Callable[[Program], Recording]
+
+    @property
+    def program(self) -> Program:
+        """The scenario with its symbolic points resolved."""
+        return self.recording.program
+
+    @property
+    def points(self) -> list[Point]:
+        """The recorded calls of the victim."""
+        return [p for p in self.recording.points if p.proc == self.scenario.victim]
+
+    @property
+    def connects(self) -> bool:
+        """Whether the script reaches the remote at all."""
+        return any(e.kind == "connection" for e in self.recording.history.of("wire"))
+
+
 def epilogues(scenario: Scenario, family_tail: Sequence[Op]) -> dict[str, tuple[Op, ...]]:
     """The two endings of a schedule: with a restart, and without one (everything is released first)."""
     tail = (*scenario.retry, *family_tail)
     return {"restart": (RESTART, *tail), "continue": (FREE, *tail)}
 
 
-def scenario_once(recording: Recording, scenario: Scenario, ends: dict[str, tuple[Op, ...]]) -> Iterator[Program]:
+def scenario_once(material: Material) -> Iterator[Program]:
     """The scenario itself, once, without any fault of the sweep."""
-    del scenario
-    program = recording.program
-    yield program.with_ops("", (*program.ops, *ends["continue"]))
+    program = material.program
+    yield program.with_ops("", (*program.ops, *material.ends["continue"]))
 
 
-def single_faults(recording: Recording, scenario: Scenario, ends: dict[str, tuple[Op, ...]]) -> Iterator[Program]:
+def single_faults(material: Material) -> Iterator[Program]:
     """One fault at every recorded call of the victim."""
-    program = recording.program
-    for point in _points(recording, scenario):
+    program, ends = material.program, material.ends
+    for point in material.points:
         call = point.point.rpartition(":")[2]
         for action, world in _FAULTS.get(call, ()):
             arm = _arm(point, action, world)
@@ -64,10 +89,10 @@ def single_faults(recording: Recording, scenario: Scenario, ends: dict[str, tupl
                 yield program.with_ops(f"/{point.proc}.{point.point}#{point.nth}@{name}/{end}", (*ops, *ends[end]))
 
 
-def remote_faults(recording: Recording, scenario: Scenario, ends: dict[str, tuple[Op, ...]]) -> Iterator[Program]:
+def remote_faults(material: Material) -> Iterator[Program]:
     """Every behaviour of the remote, and a kill on either side of its reading of the request."""
-    program = recording.program
-    if not scenario.remote_faults or not any(e.kind == "connection" for e in recording.history.of("wire")):
+    program, scenario, ends = material.program, material.scenario, material.ends
+    if not scenario.remote_faults or not material.connects:
         return
     for name, members in REMOTE_FAULTS:
         behaviour = {"kind": name, **members}
@@ -77,31 +102,53 @@ def remote_faults(recording: Recording, scenario: Scenario, ends: dict[str, tupl
         yield program.with_ops(f"/remote@{name}-kill/restart", (script(name), *program.ops, *ends["restart"]))
 
 
-def preemptions(recording: Recording, scenario: Scenario, ends: dict[str, tuple[Op, ...]]) -> Iterator[Program]:
+def preemptions(material: Material) -> Iterator[Program]:
     """The second actor at every point where the first can be paused, and while the remote holds its request."""
-    program = recording.program
+    program, scenario, ends = material.program, material.scenario, material.ends
     for name, second in scenario.seconds.items():
-        for point in _points(recording, scenario):
+        for point in material.points:
             if point.point.rpartition(":")[2] not in PAUSABLE:
                 continue
-            arm = _arm(point, "pause", None)
-            ops = list(_insert_after_start(program.ops, point, arm))
-            at = point.op_index + 2
+            ops, at = _preempted(program, point)
             resume = Op("resume", {"proc": point.proc})
-            ops[at:at] = [*second, resume]
             suffix = f"/{point.proc}.{point.point}#{point.nth}@pause+{name}/continue"
-            yield program.with_ops(suffix, (*ops, *ends["continue"]))
-        if any(e.kind == "connection" for e in recording.history.of("wire")):
+            yield program.with_ops(suffix, (*ops[:at], *second, resume, *ops[at:], *ends["continue"]))
+        if material.connects:
             yield from _while_held(program, scenario, name, second, ends)
 
 
-def faults_under_preemption(
-    recording: Recording, scenario: Scenario, ends: dict[str, tuple[Op, ...]]
-) -> Iterator[Program]:
+def second_preemptions(material: Material) -> Iterator[Program]:
+    """Two preemptions, for the pairs that a scenario names: first, second until paused, first to its end, second."""
+    for name in material.scenario.twice:
+        second = material.scenario.seconds[name]
+        actor = second[-1].proc
+        for point in material.points:
+            if point.point.rpartition(":")[2] not in PAUSABLE:
+                continue
+            ops, at = _preempted(material.program, point)
+            met = material.record(material.program.with_ops("", (*ops[:at], *second)))
+            for inner in met.points:
+                if inner.proc != actor or inner.op_index < at or inner.point.rpartition(":")[2] not in PAUSABLE:
+                    continue
+                both = _insert_after_start((*ops[:at], *second), inner, _arm(inner, "pause", None))
+                resumed = (Op("resume", {"proc": point.proc}), Op("resume", {"proc": actor}))
+                suffix = (
+                    f"/{point.proc}.{point.point}#{point.nth}@pause"
+                    f"+{name}/{actor}.{inner.point}#{inner.nth}@pause/continue"
+                )
+                yield material.program.with_ops(suffix, (*both, *resumed, *ops[at:], *material.ends["continue"]))
+
+
+def _preempted(program: Program, point: Point) -> tuple[tuple[Op, ...], int]:
+    """The program with a pause armed at a point, and the place right after the op in which the pause strikes."""
+    return _insert_after_start(program.ops, point, _arm(point, "pause", None)), point.op_index + 2
+
+
+def faults_under_preemption(material: Material) -> Iterator[Program]:
     """Pairs: one preemption and, later in the same process, one fault of the store."""
-    program = recording.program
+    program, scenario, ends = material.program, material.scenario, material.ends
     for name, second in scenario.seconds.items():
-        points = list(_points(recording, scenario))
+        points = material.points
         for index, point in enumerate(points):
             if point.point.rpartition(":")[2] not in PAUSABLE:
                 continue
@@ -117,15 +164,11 @@ def faults_under_preemption(
 
 
 def _while_held(
-    program: Program, scenario: Scenario, name: str, second: tuple[Op, ...], ends: dict[str, tuple[Op, ...]]
+    program: Program, scenario: Scenario, name: str, second: tuple[Op, ...], ends: Mapping[str, tuple[Op, ...]]
 ) -> Iterator[Program]:
     for answer in RELEASES:
         ops = (script("hold"), *program.ops, *second, release(scenario.victim, answer))
         yield program.with_ops(f"/remote@hold+{name}+{answer}/continue", (*ops, *ends["continue"]))
-
-
-def _points(recording: Recording, scenario: Scenario) -> Iterator[Point]:
-    return (p for p in recording.points if p.proc == scenario.victim)
 
 
 def _arm(point: Point, action: str, world: str | None) -> Op:

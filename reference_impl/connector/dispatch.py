@@ -19,10 +19,10 @@ from reference_impl.store import Transaction
 Result = dict[str, Any]
 
 #: The source must exist and no link may stand beside the attempt, in the very statement that writes the checkpoint.
-_SOURCE = (
+SOURCE = (
     "EXISTS (SELECT 1 FROM records r WHERE r.object = attempts.object AND r.id = attempts.record AND r.deleted = 0)"
 )
-_FIT = f"{_SOURCE} AND NOT EXISTS (SELECT 1 FROM links l WHERE l.link_key = attempts.link_key)"
+FIT = f"{SOURCE} AND NOT EXISTS (SELECT 1 FROM links l WHERE l.link_key = attempts.link_key)"
 
 
 class Dispatcher:
@@ -72,7 +72,7 @@ class Dispatcher:
     def checkpoint(self, attempt: str, claim: str) -> bool:
         """Write down that remote I/O begins; False when the claim is lost, the lease over or the attempt unfit."""
         now = self._ports.clock.now("checkpoint.write")
-        when = f"io_started_at IS NULL AND lease_expires_at > {now.wall_ms} AND {_FIT}"
+        when = f"io_started_at IS NULL AND lease_expires_at > {now.wall_ms} AND {FIT}"
         with self._store.transaction("checkpoint.write") as tx:
             return self._ledger.move(
                 tx, attempt, "write_checkpoint", held_by=claim, when=when, io_started_at=now.wall_ms, sends=1
@@ -80,7 +80,7 @@ class Dispatcher:
 
     def _unfit(self, attempt: str, claim: str) -> Result:
         """The checkpoint was refused: fail the attempt if its source is gone, else leave it to the lease."""
-        gone = f"io_started_at IS NULL AND NOT {_SOURCE}"
+        gone = f"io_started_at IS NULL AND NOT {SOURCE}"
         with self._store.transaction("checkpoint.refuse") as tx:
             failed = self._ledger.move(
                 tx, attempt, "fail_before_send", held_by=claim, when=gone, reason="source_gone", **FREE

@@ -18,7 +18,7 @@ from statemachines.spec import Spec
 _ROWS = {
     "attempts": "SELECT attempt, request_id, operation, connection, caller, key, state, settled_at FROM attempts"
     " ORDER BY rowid",
-    "reservations": "SELECT reservation, namespace, key, attempt, state, settled_at, replay_expires_at"
+    "reservations": "SELECT reservation, namespace, key, fingerprint, attempt, state, settled_at, replay_expires_at"
     " FROM reservations ORDER BY rowid",
     "diagnostics": "SELECT attempt, what FROM diagnostics ORDER BY seq",
     "status_log": "SELECT seq, entity, id, from_state, to_state FROM status_log ORDER BY seq",

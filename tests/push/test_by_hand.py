@@ -30,7 +30,7 @@ def run(config: Mapping[str, Any], *ops: Op) -> History:
 
 
 def rows(history: History) -> Mapping[str, list[dict[str, Any]]]:
-    last = [e for e in history.of("rows")][-1]
+    *_, last = history.of("rows")
     kinds: Mapping[str, list[dict[str, Any]]] = last.data["kinds"]
     return kinds
 

@@ -26,6 +26,7 @@ def reservation_and_attempt_appear_together(index: Index) -> Iterator[Finding]:
         elif fault.action == "lose-ack":
             yield Met(f"lost-{str(fault.world).replace('_', '-')}")
     reserved: set[str] = set()
+    prints: dict[str, object] = {}
     for rows in index.rows:
         reserved |= {r["attempt"] for r in rows.reservations.values()}
         for attempt, row in rows.attempts.items():
@@ -35,6 +36,14 @@ def reservation_and_attempt_appear_together(index: Index) -> Iterator[Finding]:
         for reservation, row in rows.reservations.items():
             if row["attempt"] not in rows.attempts:
                 yield _alone("reservation", reservation, rows.seq)
+                return
+            if prints.setdefault(reservation, row["fingerprint"]) != row["fingerprint"]:
+                yield Violation(
+                    f"reservation {reservation[-6:]} has its fingerprint from the moment it exists",
+                    "the fingerprint was written later",
+                    rows.seq,
+                    "rows",
+                )
                 return
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from conformance.checkers.base import Finding, Met, Violation
 from conformance.checkers.push.index import ACTIVE, Index, Record, attempts, record_of
 from conformance.checkers.push.registry import CHECKERS
+from conformance.checkers.timeline import Command, Fault
 
 RESERVE = ("create_attempt", None, "pending")
 
@@ -19,9 +20,8 @@ def one_active_attempt(index: Index) -> Iterator[Finding]:
         record = record_of(save)
         if record is None:
             continue
-        states = {row["state"] for row in attempts(index.look_before(save.seq), record)}
-        for state in ACTIVE:
-            if state in states:
+        for state in {row["state"] for row in attempts(index.look_before(save.seq), record)} & set(ACTIVE):
+            if state not in _HELD or _holder_lives(index, save, record):
                 yield Met(state)
         for other in index.during(save, frozenset({"push.trigger"})):
             if record_of(other) == record and not attempts(index.look_before(other.seq), record):
@@ -44,6 +44,16 @@ def one_active_attempt(index: Index) -> Iterator[Finding]:
             )
 
 
+#: States in which somebody is at work on the attempt: only then are they met, not where a crash left the row behind.
+_HELD = frozenset({"processing", "post_sent", "writeback_commit_pending"})
+
+
+def _holder_lives(index: Index, save: Command, record: Record) -> bool:
+    """Whether another process has a command under way that may hold the record's attempt."""
+    under_way = (c for c in index.commands if c.proc != save.proc and c.seq < save.seq < c.until)
+    return any(index.concerns(c, record) for c in under_way)
+
+
 @CHECKERS.checker("POST-023", "suite", "wire", "rows")
 def a_terminal_attempt_keeps_the_slot(index: Index) -> Iterator[Finding]:
     """A save that finds a terminal_failed attempt which nobody superseded reserves and sends nothing."""
@@ -60,9 +70,9 @@ def a_terminal_attempt_keeps_the_slot(index: Index) -> Iterator[Finding]:
             continue
         restarted = any(seq > failed_at[record] for seq, _ in index.kills if seq < save.seq)
         yield Met("after-restart" if restarted else "same-process")
-        look = index.look_before(save.until + 1) or index.look_before(save.seq)
+        after = index.look_before(save.until + 1)
         known = {row["attempt"] for row in before}
-        for row in attempts(look, record):
+        for row in attempts(after, record):
             if row["attempt"] not in known and not index.superseded_between(record, failed_at[record], save.until):
                 yield Violation(
                     f"no further attempt for record {record[1]} beside {terminal[0][-6:]}, which is terminal_failed",
@@ -71,7 +81,9 @@ def a_terminal_attempt_keeps_the_slot(index: Index) -> Iterator[Finding]:
                     "rows",
                 )
     for repeat in index.repeats:
-        if repeat.why == "refused":
+        before = attempts(index.look_before(repeat.again.seq), repeat.record)
+        shown = not index.looks or any(row["state"] == "terminal_failed" for row in before)
+        if repeat.why == "refused" and shown:
             yield Violation(
                 f"no request for record {repeat.record[1]} after the remote had refused it",
                 f"{repeat.again.proc} connected to the remote again, and nobody had superseded the attempt",
@@ -86,9 +98,9 @@ def reserved_before_the_first_byte(index: Index) -> Iterator[Finding]:
     for fault in index.faults:
         if RESERVE not in fault.changes or fault.command is None or fault.action not in ("fail", "lose-ack", "crash"):
             continue
-        committed = fault.world == "committed" or fault.point.endswith(":committed")
-        if fault.action == "fail" or not committed:
-            yield Met("reservation-failed" if fault.action != "crash" else "crash-before-commit")
+        what = _undone(fault)
+        if what is not None:
+            yield Met(what)
             for connection in index.connections_of(fault.command):
                 if connection.seq > fault.seq and not _reserved(index, connection.seq, index.record_of(connection)):
                     yield Violation(
@@ -113,8 +125,22 @@ def reserved_before_the_first_byte(index: Index) -> Iterator[Finding]:
     for seq, command in index.killed_commands:
         for connection in index.connections_of(command):
             record = index.record_of(connection)
-            if connection.read and connection.end_seq > seq - 1 and record is not None and index.later(seq, record):
+            if (
+                connection.read
+                and connection.how in (None, "abandoned")
+                and record is not None
+                and index.later(seq, record)
+            ):
                 yield Met("killed-at-request")
+
+
+def _undone(fault: Fault) -> str | None:
+    """How a reservation certainly did not come to be, or None."""
+    if fault.action == "fail":
+        return "reservation-failed"
+    if fault.action == "lose-ack":
+        return "reservation-rolled-back" if fault.world == "rolled_back" else None
+    return None if fault.point.endswith(":committed") else "crash-before-commit"
 
 
 def _reserved(index: Index, seq: int, record: Record | None) -> bool:

@@ -68,7 +68,7 @@ def checkpoint_is_the_last_commit_before_the_request(index: Index) -> Iterator[F
         mine = attempts(look, record) if record else []
         if not mine:
             continue
-        newest = mine[-1]
+        newest = next((row for row in mine if row["worker"] == connection.proc), mine[-1])
         how = "worker" if connection.command and connection.command.cmd == "push.work" else "request-thread"
         yield Met("deferred" if newest["lane"] == "deferred_association" else how)
         if newest["io_started_at"] is None:

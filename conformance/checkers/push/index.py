@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from conformance.checkers.timeline import Command, Connection, Look, Timeline
-from conformance.families.connector_push.contract import routes
+from conformance.checkers.timeline import Command, Connection, Fault, Look, Timeline
 from conformance.history import History
 
 ACTIVE: Final = (
@@ -29,9 +28,9 @@ Row = Mapping[str, Any]
 class Repeat:
     """A request for a record after another one, which no contract and no superseding permits.
 
-    ``why`` tells what was known of the first by then: ``id`` (its remote id was durable), ``refused`` (definitely
-    nothing was made), ``overlap`` (it was under way, for another attempt), ``told`` (its answer had been delivered and
-    no rows are shown), ``unknown`` (it may have worked).
+    ``why`` tells what was known of the first by then: ``id`` (its remote id was durable), ``kept`` (only a failed
+    attempt keeps it), ``refused`` (definitely nothing was made), ``overlap`` (it was under way, for another attempt),
+    ``told`` (its answer had been delivered and no rows are shown), ``unknown`` (it may have worked).
     """
 
     record: Record
@@ -89,7 +88,7 @@ class Index(Timeline):
         return found
 
     def record_of(self, connection: Connection) -> Record | None:
-        """Whose request it was: by its marker, else by the save that was under way, else by the claim of its process."""
+        """Whose request it was: by its marker, else by the save that was under way, else by the one open checkpoint."""
         if connection.marker is not None:
             return self._markers.get(connection.marker)
         if connection.command is not None and connection.command.cmd == "push.trigger":
@@ -123,13 +122,19 @@ class Index(Timeline):
                 found.append((seq, command))
         return found
 
+    @cached_property
+    def crashes(self) -> list[tuple[Fault, Command]]:
+        """(fault, command) of every crash at a chosen call, while a command was outstanding there."""
+        return [(f, f.command) for f in self.faults if f.action == "crash" and f.command is not None]
+
     def concerns(self, command: Command, record: Record) -> bool:
         """Whether a command may act on a record: a save or an act on it, or any pass of a worker."""
         return command.cmd in ("push.work", "recover") or record_of(command) == record
 
     def later(self, seq: int, record: Record) -> bool:
         """Whether after an event something was asked that might tempt into another request for the record."""
-        return any(c.seq > seq and c.cmd in ("push.trigger", "push.work") and self.concerns(c, record) for c in self.commands)
+        tempting = (c for c in self.commands if c.seq > seq and c.cmd in ("push.trigger", "push.work"))
+        return any(self.concerns(c, record) for c in tempting)
 
     def superseded_between(self, record: Record, start: int, end: int) -> bool:
         """Whether an explicit act closed the record's attempt between two events."""
@@ -142,10 +147,7 @@ class Index(Timeline):
 
     def contract_at(self, connection: Connection) -> bool:
         """Whether the configuration of the time declares repetitions of this route as safe."""
-        return any(
-            route.path == connection.path and route.key_header is not None
-            for route in routes([self.config_at(connection.seq)])
-        )
+        return declares_replay(self.config_at(connection.seq), connection.path)
 
     @cached_property
     def replays(self) -> list[Replay]:
@@ -171,16 +173,28 @@ class Index(Timeline):
     def _why(self, record: Record, first: Connection, again: Connection) -> str:
         look = self.look_before(again.seq)
         mine = attempts(look, record)
-        if any(row["remote_id"] is not None for row in (*mine, *links(look, record))):
+        known = [row for row in mine if row["remote_id"] is not None]
+        if links(look, record) or any(row["state"] not in ("terminal_failed", "superseded") for row in known):
             return "id"
+        if known:
+            return "kept"
         if first.how == "answered" and first.effect == "none" and first.end_seq < again.seq:
             return "refused"
-        if first.end_seq > again.seq and len(mine) != 1:
+        if first.end_seq > again.seq and len(attempts(self.look_after(again.seq), record)) != 1:
             return "overlap"
         delivered = first.how == "answered" and first.effect == "done" and first.end_seq < again.seq
         if delivered and not self.looks and first.command is not None and first.command.outcome == "done":
             return "told"
         return "unknown"
+
+
+def declares_replay(config: Mapping[str, Any], path: str | None) -> bool:
+    """Whether the profile behind a create route declares that the remote recognises a repetition."""
+    for pack in config["packs"]:
+        safe = {p["destination_slot"] for p in pack["profiles"] if p["replay"] is not None}
+        if any(a["create_path"] == path and a["destination_slot"] in safe for a in pack["actions"]):
+            return True
+    return False
 
 
 def record_of(command: Command) -> Record | None:

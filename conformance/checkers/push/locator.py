@@ -31,9 +31,7 @@ def _shared(index: Index) -> Iterator[tuple[tuple[Record, Connection], tuple[Rec
             yield first, (record, connection)
 
 
-def _judge(
-    index: Index, first: tuple[Record, Connection], second: tuple[Record, Connection]
-) -> Iterator[Finding]:
+def _judge(index: Index, first: tuple[Record, Connection], second: tuple[Record, Connection]) -> Iterator[Finding]:
     seq, shared = second[1].end_seq, str(second[1].identity)
     owner = next((r for r in (first[0], second[0]) if _owns(index, r, shared)), None)
     if owner is None:
@@ -51,7 +49,9 @@ def _judge(
         if row["state"] == "finalized" and not any(r["remote_id"] != shared for r in links(last, loser)):
             yield _moved(f"attempt {row['attempt'][-6:]} is finalized", loser, shared, last.seq)
     for repeat in index.repeats:
-        if repeat.record == loser and repeat.again.seq > seq:
+        # A further attempt beside the failed one is another matter (POST-023).
+        alone = len(attempts(index.look_after(repeat.again.seq), loser)) == 1
+        if repeat.record == loser and repeat.why == "kept" and alone:
             yield Violation(
                 f"no second request for record {loser[1]}, whose id belongs to record {owner[1]}",
                 f"{repeat.again.proc} connected to the remote again",
@@ -79,4 +79,6 @@ def _two_links(index: Index) -> Iterator[Finding]:
 
 
 def _moved(what: str, record: Record, shared: str, seq: int) -> Violation:
-    return Violation(f"one link for {shared}, that of the record which had it first", f"{what} ({record[1]})", seq, "rows")
+    return Violation(
+        f"one link for {shared}, that of the record which had it first", f"{what} ({record[1]})", seq, "rows"
+    )

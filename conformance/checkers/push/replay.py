@@ -35,7 +35,7 @@ def _loss(index: Index, record: Record, connection: Connection) -> str | None:
     if connection.effect == "unknown":
         return "status" if connection.status and connection.status >= 400 else "malformed"
     if connection.effect == "done" and any(
-        f.command is connection.command and f.seq > connection.end_seq and f.action != "pause" for f in index.faults
+        f.command is connection.command and f.seq > connection.end_seq and f.action == "fail" for f in index.faults
     ):
         last = index.looks[-1] if index.looks else None
         if last and not any(row["remote_id"] for row in (*attempts(last, record), *links(last, record))):
@@ -43,22 +43,25 @@ def _loss(index: Index, record: Record, connection: Connection) -> str | None:
     return None
 
 
+_OVER = frozenset({"finalized", "terminal_failed", "superseded"})
+
+
 @CHECKERS.checker("RETRY-006", "suite", "wire", "rows")
 def post_is_over_once_the_id_is_durable(index: Index) -> Iterator[Finding]:
     """A crash after the id became durable leads to link and mirror, never to another request."""
     crashed: dict[Record, int] = {}
     for seq, command in index.killed_commands:
-        look = index.look_before(seq)
         for row in attempts(index.look_after(seq)):
             record = (row["object"], row["record"])
-            if row["remote_id"] is None or row["state"] in ("finalized", "terminal_failed", "superseded"):
-                continue
-            if not index.concerns(command, record):
-                continue
-            crashed.setdefault(record, seq)
-            if index.later(seq, record):
-                yield Met("before-mirror" if links(index.look_after(seq), record) else "before-link")
-        del look
+            if row["remote_id"] is not None and index.concerns(command, record):
+                crashed.setdefault(record, seq)
+    for fault, command in index.crashes:
+        look = index.look_after(fault.seq)
+        for row in attempts(look) if fault.point.endswith(":committed") else ():
+            record = (row["object"], row["record"])
+            under_way = row["remote_id"] is not None and row["state"] not in _OVER
+            if under_way and index.concerns(command, record) and index.later(fault.seq, record):
+                yield Met("before-mirror" if links(look, record) else "before-link")
     for repeat in index.repeats:
         if repeat.why == "id" and crashed.get(repeat.record, repeat.again.seq) < repeat.again.seq:
             yield _second(repeat, "left its remote id on the rows")

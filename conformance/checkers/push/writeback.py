@@ -26,9 +26,7 @@ def link_and_attempt_move_together(index: Index) -> Iterator[Finding]:
             yield Met("crash-after-commit" if fault.point.endswith(":committed") else "crash-before-commit")
         elif fault.action == "lose-ack":
             yield Met(f"lost-{str(fault.world).replace('_', '-')}")
-    reconciled = {
-        m.id for m in index.moves if m.entity == "create_attempt" and m.source == "ambiguous_remote_effect"
-    }
+    reconciled = {m.id for m in index.moves if m.entity == "create_attempt" and m.source == "ambiguous_remote_effect"}
     for look in index.looks:
         for violation in _apart(look, reconciled):
             yield violation
@@ -60,13 +58,13 @@ def _apart(look: Look, reconciled: set[str]) -> Iterator[Violation]:
 @CHECKERS.checker("MIRROR-003", "suite", "rows")
 def mirror_comes_after_the_link(index: Index) -> Iterator[Finding]:
     """In no snapshot does a record carry its mirror before its link is there."""
-    for seq, command in index.killed_commands:
-        look = index.look_after(seq)
-        for row in attempts(look):
+    for fault, command in index.crashes:
+        look = index.look_after(fault.seq)
+        for row in attempts(look) if FINALIZE in fault.changes else ():
             record = (row["object"], row["record"])
             if row["remote_id"] is None or not index.concerns(command, record):
                 continue
-            if not links(look, record) and row["state"] != "terminal_failed":
+            if not fault.point.endswith(":committed"):
                 yield Met("crash-before-link")
             elif links(look, record) and not any(_mirror(index, look, record).values()):
                 yield Met("crash-after-link")
@@ -94,5 +92,5 @@ def _mirror(index: Index, look: Look | None, record: Record) -> Mapping[str, Any
         if action["source_object"] == record[0] and action["mirror"]
     ]
     rows = look.kinds.get("records", ()) if look else ()
-    fields = next((r["fields"] for r in rows if (r["object"], r["id"]) == record), {})
+    fields: Mapping[str, Any] = next((r["fields"] for r in rows if (r["object"], r["id"]) == record), {})
     return {name: fields.get(name) for pair in pairs for name in pair.values()}

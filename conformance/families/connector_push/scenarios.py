@@ -50,6 +50,14 @@ SCENARIOS: Final = (
         seconds={"save": _SAVE, "taken": _TAKEN, "edit": _EDIT, "recover": _RECOVER, "worker": _WORKER},
     ),
     Scenario(
+        "push/reserve",
+        FAMILY,
+        ASYNC,
+        (start("s1"), write("s1", "r1"), start("w1"), save("w1", "r1")),
+        retry=_RETRY,
+        seconds={"save": _SAVE},
+    ),
+    Scenario(
         "push/worker",
         FAMILY,
         ASYNC,

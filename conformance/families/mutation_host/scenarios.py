@@ -13,6 +13,7 @@ from conformance.search.program import (
     kill,
     pause_after,
     recover,
+    release,
     script,
     start,
     time,
@@ -101,6 +102,7 @@ SCENARIOS: Final = (
             "deadline": _DEADLINE,
             "recover-duplicate": (*_RECOVER, *_DUPLICATE),
         },
+        twice=("duplicate", "cancel", "recover"),
     ),
     Scenario(
         "mutation/invoke-unkeyed",
@@ -109,6 +111,7 @@ SCENARIOS: Final = (
         (start("w1"), invoke("w1", "q1", "m1")),
         retry=_RETRY_UNKEYED,
         seconds={"cancel": _CANCEL, "recover": _RECOVER, "deadline": _DEADLINE},
+        twice=("cancel", "recover"),
     ),
     Scenario(
         "mutation/replay",
@@ -156,6 +159,32 @@ SCENARIOS: Final = (
             Op("resume", {"proc": "w1"}),
         ),
         retry=_RETRY_KEYED,
+        seconds={"worker": (Op("resume", {"proc": "w1"}),)},
+        remote_faults=False,
+    ),
+    Scenario(
+        "mutation/recover-beside-held-worker",
+        FAMILY,
+        CONFIG,
+        (script("hold"), start("w1"), invoke("w1", "q1", "m1", "k1"), start("r1"), recover("r1"), release("w1")),
+        retry=_RETRY_KEYED,
+        seconds={"answer": (release("w1"),), "refusal": (release("w1", "definite-refusal"),)},
+        remote_faults=False,
+    ),
+    Scenario(
+        "mutation/recover-beside-prepared-worker",
+        FAMILY,
+        CONFIG,
+        (
+            start("w1"),
+            pause_after("w1", "mutation_attempt", None, "Prepared"),
+            invoke("w1", "q1", "m1", "k1"),
+            start("r1"),
+            recover("r1"),
+            Op("resume", {"proc": "w1"}),
+        ),
+        retry=_RETRY_KEYED,
+        seconds={"worker": (Op("resume", {"proc": "w1"}),)},
         remote_faults=False,
     ),
     Scenario(
@@ -171,6 +200,7 @@ SCENARIOS: Final = (
         ),
         retry=_RETRY_KEYED,
         seconds={"replacement": (invoke("w1", "q2", "m1", "k1"),)},
+        twice=("replacement",),
         remote_faults=False,
     ),
     Scenario(
@@ -189,6 +219,7 @@ SCENARIOS: Final = (
             "replacement": (invoke("w1", "q3", "m1", "k1"),),
             "housekeep": (start("g1"), housekeep("g1")),
         },
+        twice=("replacement", "housekeep"),
         remote_faults=False,
     ),
 )

@@ -31,8 +31,8 @@ WALK: Final = Walk(
         WalkCommand("invoke", ("w1", "w2"), _invoke),
         WalkCommand("invoke again", ("w2", "w1"), _invoke),
         WalkCommand("cancel", ("c1",), lambda proc, which, serial: cancel(proc, f"q{max(serial - 1 - which, 1)}")),
-        WalkCommand("recover", ("r1",), lambda proc, which, serial: recover(proc)),
-        WalkCommand("housekeep", ("g1",), lambda proc, which, serial: housekeep(proc)),
+        WalkCommand("recover", ("r1",), lambda proc, *_: recover(proc)),
+        WalkCommand("housekeep", ("g1",), lambda proc, *_: housekeep(proc)),
     ),
     times=(time(1_000), time(DEADLINE_MS + 1_000), time(RETENTION_MS + 60_000), time(1_000, trusted=False)),
     closing=(

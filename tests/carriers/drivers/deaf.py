@@ -1,0 +1,5 @@
+"""Never reads its input."""
+
+import signal
+
+signal.pause()
