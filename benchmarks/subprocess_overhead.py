@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from conformance.carriers.base import Carrier, Link, Message, Session
@@ -26,13 +26,21 @@ from conformance.families.mutation_host import MUTATION_HOST
 from conformance.history import Recorder
 from conformance.remote.remote import Conn, Remote, Reply
 from conformance.remote.request import answer
-from conformance.search import sweep
 from conformance.search.execute import Execution
+from conformance.search.plan import make_plan
 from conformance.search.program import Program
-from conformance.search.record import record
 from reference_impl.driver import Reference
 
 COMMAND = [sys.executable, "-m", "reference_impl"]
+#: Answers each line with an empty result, and imports next to nothing.
+LEAN = """
+import sys
+for line in sys.stdin:
+    number = line.split('"id":', 1)[1].split(",", 1)[0].strip(" }")
+    sys.stdout.write('{"id":%s,"outcome":"done","result":{}}\\n' % number)
+    sys.stdout.flush()
+"""
+HELLO = {"v": 1, "id": 1, "cmd": "hello", "args": {}}
 BUDGET = 1.5
 Step = tuple[str, str, Any]
 
@@ -104,7 +112,7 @@ class NotingCarrier:
         self._carrier.shutdown()
 
 
-def bare(steps: list[Step]) -> None:
+def bare(steps: list[Step], command: Sequence[str] = COMMAND) -> None:
     """The same steps with nothing around them."""
     folder = tempfile.mkdtemp(prefix="onceproof-bare-", dir=store_root())
     listener = socket.create_server(("127.0.0.1", 0))
@@ -114,7 +122,7 @@ def bare(steps: list[Step]) -> None:
     pipe = subprocess.PIPE
     for kind, proc, what in steps:
         if kind == "start":
-            processes[proc] = subprocess.Popen(COMMAND, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True)
+            processes[proc] = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True)
         elif kind == "send":
             message = what
             if what["cmd"] == "reset":
@@ -151,11 +159,9 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 def schedules() -> list[Program]:
     """A scenario as it is, and one of its crashes with the restart after it."""
-    scenario = MUTATION_HOST.scenarios[0]
-    recording = record(scenario.program(), InProcessCarrier("reference", Reference), MUTATION_HOST.contract)
-    ends = sweep.epilogues(scenario, MUTATION_HOST.tail)
-    crash = next(p for p in sweep.single_faults(recording, scenario, ends) if "settle:committed#1@crash" in p.id)
-    return [*sweep.scenario_once(recording, scenario, ends), crash]
+    plan = make_plan(MUTATION_HOST, InProcessCarrier("reference", Reference), "ci").programs
+    mine = [p for p in plan if p.id.startswith("mutation/invoke-keyed")]
+    return [mine[0], next(p for p in mine if "settle:committed#1@crash" in p.id)]
 
 
 def seconds(job: Callable[[], object]) -> float:
@@ -165,15 +171,26 @@ def seconds(job: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
+def lean(rounds: int) -> float:
+    """Start, one answer and kill of the leanest driver there is, where the suite's own work weighs most."""
+    command = [sys.executable, "-I", "-S", "-c", LEAN]
+    carrier = ProcessCarrier("lean", command)
+    steps: list[Step] = [("start", "p", None), ("send", "p", HELLO), ("recv", "p", None), ("kill", "p", None)]
+    pairs = [(1 / starts_per_second(carrier, 1), seconds(lambda: bare(steps, command))) for _ in range(4 * rounds)]
+    carrier.shutdown()
+    suite, alone = (sorted(times)[2 * rounds] * 1000 for times in zip(*pairs, strict=True))
+    print(f"\nlean driver, start, hello and kill: carrier {suite:.1f} ms, bare {alone:.1f} ms, {suite / alone:.2f} x")
+    return float(suite / alone)
+
+
 def starts_per_second(carrier: Carrier, count: int) -> float:
     """Starts answered and killed per second, one after the other."""
     session = carrier.open(Remote(Recorder(), MUTATION_HOST.contract, lambda _: None, lambda _: None))
-    hello = {"v": 1, "id": 1, "cmd": "hello", "args": {}}
     try:
         start = time.perf_counter()
         for number in range(count):
             link = session.start(f"p{number}")
-            link.send(hello)
+            link.send(HELLO)
             link.recv()
             link.kill()
         return count / (time.perf_counter() - start)
@@ -201,7 +218,7 @@ def compare(program: Program, spawned: Carrier, forked: Carrier, rounds: int) ->
     print(f"  process carrier {suite:7.1f} ms")
     print(f"  bare loop       {alone:7.1f} ms   overhead {suite / alone:.2f} x")
     print(f"  forked carrier  {fast:7.1f} ms")
-    return suite / alone
+    return float(suite / alone)
 
 
 def main() -> int:
@@ -211,6 +228,7 @@ def main() -> int:
     print(f"state directories in {store_root()}; median of {rounds} rounds; processes count the observer")
     try:
         worst = max(compare(program, spawned, forked, rounds) for program in schedules())
+        worst = max(worst, lean(rounds))
         print(f"\nForkedCarrier  {starts_per_second(forked, 200):7.1f} starts, answers and kills per second")
         print(f"ProcessCarrier {starts_per_second(spawned, 20):7.1f} starts, answers and kills per second")
     finally:

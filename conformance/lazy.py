@@ -98,6 +98,7 @@ class LazyCarrier:
 
     def __init__(self, name: str, families: tuple[str, ...], answers: Mapping[str, Mapping[str, Any]]) -> None:
         self.name = name
+        self.rung = "L2"
         self._families = families
         self._reply = reply_of(name, answers)
 

@@ -78,13 +78,20 @@ def run(options: Options, progress: Progress) -> Path:
     carrier = make()
     try:
         identity = identify(carrier)
+
+        def at_rung() -> Carrier:
+            made = make()
+            made.rung = identity.rung
+            return made
+
+        carrier.rung = identity.rung
         families = _select(options, identity, spec)
         judged = judged_requirements(spec, families, options.only)
         options.out.mkdir(parents=True, exist_ok=True)
         path = options.out / "run.jsonl"
         writer = RecordWriter(path)
         writer.write("header", **_header(options, identity, spec, judged, families))
-        _Run(options, identity, spec, carrier, make, writer, progress, {r.id for r in judged}).execute(families)
+        _Run(options, identity, spec, carrier, at_rung, writer, progress, {r.id for r in judged}).execute(families)
         writer.close()
     finally:
         carrier.shutdown()

@@ -122,8 +122,12 @@ class Template:
                 built = Path(folder) / "template.db"
                 conn = sqlite3.connect(built, isolation_level=None)
                 conn.execute("PRAGMA journal_mode=WAL")
+                # Only the bytes are wanted: nothing here has to survive a crash.
+                conn.execute("PRAGMA synchronous=OFF")
+                conn.execute("BEGIN")
                 for statement in self._statements:
                     conn.execute(statement)
+                conn.execute("COMMIT")
                 conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
                 conn.close()
                 self._image = built.read_bytes()

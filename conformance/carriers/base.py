@@ -14,6 +14,10 @@ class DriverProblem(Exception):
     """The driver could not be used (exit code 3): it did not start, spoke badly, or left its state directory."""
 
 
+class DeadlinePassed(DriverProblem):
+    """A request was not answered before the harness deadline (real time)."""
+
+
 class SuiteProblem(Exception):
     """The suite itself went wrong (exit code 5): never a verdict on the implementation."""
 
@@ -60,9 +64,13 @@ class Session(Protocol):
 
 
 class Carrier(Protocol):
-    """A way to run driver processes."""
+    """A way to run driver processes.
+
+    ``rung`` is what the driver declared in ``hello``: nothing above it is asked of its processes.
+    """
 
     name: str
+    rung: str
 
     def open(self, remote: Remote) -> Session:
         """Begin one schedule on a fresh state directory."""

@@ -126,6 +126,7 @@ class InProcessCarrier:
 
     def __init__(self, name: str, make: Callable[[], Implementation]) -> None:
         self.name = name
+        self.rung = "L2"
         self._make = make
 
     def open(self, remote: Remote) -> Session:

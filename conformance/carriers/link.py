@@ -9,7 +9,7 @@ import time
 from collections import deque
 from typing import Final
 
-from conformance.carriers.base import DriverProblem, Message
+from conformance.carriers.base import DeadlinePassed, DriverProblem, Message
 from conformance.carriers.conversation import BadMessage, Conversation
 from conformance.carriers.hub import Hub
 from conformance.carriers.spawn import Body
@@ -223,7 +223,7 @@ class ProcessLink:
                 self._raise_problem()
                 raise self._fail("ended", "a crash of the driver? an exit in place of an answer?") from None
 
-    def _late(self) -> DriverProblem:
+    def _late(self) -> DeadlinePassed:
         if self._lines.rest:
             start = bytes(self._lines.rest[:200]).decode("utf-8", "replace")
             guess = f"a line without its newline is waiting: {start!r}"
@@ -231,7 +231,7 @@ class ProcessLink:
             guess = "it has written nothing at all: is stdout buffered? flush after each line"
         else:
             guess = "it hangs, or its answer was not flushed"
-        return self._fail(f"gave no answer within {self._deadline_ms} ms", guess)
+        return DeadlinePassed(str(self._fail(f"gave no answer within {self._deadline_ms} ms", guess)))
 
     def _fail(self, what: str, guess: str) -> DriverProblem:
         """The whole sentence, with how the process ended and its last words."""

@@ -77,6 +77,7 @@ class _RealCarrier:
 
     def __init__(self, name: str, spawner: Spawner, deadline_ms: int) -> None:
         self.name = name
+        self.rung = "L2"
         self._spawner = spawner
         self._deadline_ms = deadline_ms
 

@@ -42,7 +42,8 @@ def run(args: argparse.Namespace) -> int:
         )
     family = FAMILIES[trace.program.family]
     try:
-        readings = identify(carrier).readings
+        identity = identify(carrier)
+        carrier.rung, readings = identity.rung, identity.readings
         seen = replay(family, trace.program, carrier, trace.requirement, readings)
     except DriverProblem as problem:
         return refuse(f"the driver could not be used: {problem}", 3)

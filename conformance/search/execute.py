@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from conformance.carriers.base import Carrier, DriverProblem, Link, Message, Session, SuiteProblem
+from conformance.carriers.base import Carrier, DeadlinePassed, DriverProblem, Link, Message, Session, SuiteProblem
 from conformance.history import History, Recorder
 from conformance.remote.remote import Conn, ContractOf, Remote
 from conformance.remote.script import Behaviour
@@ -76,7 +76,9 @@ class Execution:
         self._recorder = Recorder()
         self._config = program.config
         self._remote = Remote(self._recorder, contract(program.configs), self._on_connect, self._on_request)
-        self._record = record
+        self._timed = carrier.rung != "L0"
+        self._record = record and carrier.rung == "L2"
+        self._recording = record
         self._lenient = lenient
         self._session: Session | None = None
         self._processes: dict[str, Process] = {}
@@ -88,7 +90,7 @@ class Execution:
         self._op_index = -1
         self._log_seen = 0
         self.points: list[Point] = []
-        self.rows_supported = True
+        self.rows_supported = carrier.rung != "L0"
 
     def run(self) -> History:
         """Execute all ops. Raises DriverProblem when the driver could not be used, SuiteProblem on our own fault."""
@@ -245,9 +247,18 @@ class Execution:
         return process.answered.pop(number)
 
     def _drain(self, process: Process) -> None:
-        """Take in everything the process says until it is done or blocked."""
-        while process.name in self._processes and self._step(process):
-            pass
+        """Take in everything the process says until it is done or blocked.
+
+        A command that is not answered before the harness deadline has no answer, and its process is ended. While a
+        program is recorded nothing is disturbed, so a deadline there means that the driver cannot be used.
+        """
+        try:
+            while process.name in self._processes and self._step(process):
+                pass
+        except DeadlinePassed:
+            if process.outstanding is None or self._recording:
+                raise
+            self._kill(process, "deadline")
 
     def _step(self, process: Process) -> bool:
         message = process.link.recv()
@@ -378,6 +389,9 @@ class Execution:
             self._drain(process)
 
     def _time(self, args: Mapping[str, Any]) -> None:
+        if not self._timed:
+            self._note("note", "skipped", cmd="set_time")
+            return
         self._mono_ms += int(args["ms"])
         self._wall_ms += int(args["ms"]) + int(args.get("wall_jump_ms", 0))
         self._trusted = bool(args.get("trusted", self._trusted))
@@ -391,6 +405,8 @@ class Execution:
                     self._drain(self._processes[conn.proc])
 
     def _tick(self) -> None:
+        if not self._timed:
+            return
         for process in list(self._processes.values()):
             self._ask(process, "set_time", {"clock": self._clock()})
             self._drain(process)

@@ -42,7 +42,7 @@ class Dispatcher:
             claim = self.claim(attempt, lanes)
             if claim is None:
                 return {"status": "blocked", "attempt": attempt, "reason": "claimed"}
-            held = self._ledger.attempt("claim.read_back", attempt)
+            held = self._ledger.attempt("dispatch.read_back", attempt)
             if held.lane == DEFERRED:
                 held = self.freeze(held, claim)
             if not self.checkpoint(attempt, claim):
@@ -54,26 +54,26 @@ class Dispatcher:
 
     def claim(self, attempt: str, lanes: tuple[str, ...]) -> str | None:
         """Take the lease; None when somebody else was first."""
-        token = self._ports.ids.new("claim.take")
-        now = self._ports.clock.now("claim.take")
+        token = self._ports.ids.new("dispatch.claim")
+        now = self._ports.clock.now("dispatch.claim")
         lane = "lane IN ({})".format(", ".join(f"'{name}'" for name in lanes))
-        with self._store.transaction("claim.take") as tx:
+        with self._store.transaction("dispatch.claim") as tx:
             won = self._ledger.move(tx, attempt, "claim", held_by=None, when=lane, **self._lease(token, now))
         return token if won else None
 
     def freeze(self, held: Attempt, claim: str) -> Attempt:
         """Complete a deferred body with its targets' remote ids, from the frozen vector and no lookup field."""
-        found = {a["target"]: self._ledger.remote_id_of("freeze.targets", a["link_key"]) for a in held.associations}
+        found = {a["target"]: self._ledger.remote_id_of("dispatch.targets", a["link_key"]) for a in held.associations}
         body = {**held.body, **{target: value for target, value in found.items() if value is not None}}
-        with self._store.transaction("freeze.body") as tx:
+        with self._store.transaction("dispatch.freeze") as tx:
             self._ledger.move(tx, held.attempt, "freeze_body", held_by=claim, body=canonical_json(body))
         return replace(held, body=body)
 
     def checkpoint(self, attempt: str, claim: str) -> bool:
         """Write down that remote I/O begins; False when the claim is lost, the lease over or the attempt unfit."""
-        now = self._ports.clock.now("checkpoint.write")
+        now = self._ports.clock.now("dispatch.checkpoint")
         when = f"io_started_at IS NULL AND lease_expires_at > {now.wall_ms} AND {FIT}"
-        with self._store.transaction("checkpoint.write") as tx:
+        with self._store.transaction("dispatch.checkpoint") as tx:
             return self._ledger.move(
                 tx, attempt, "write_checkpoint", held_by=claim, when=when, io_started_at=now.wall_ms, sends=1
             )
@@ -81,7 +81,7 @@ class Dispatcher:
     def _unfit(self, attempt: str, claim: str) -> Result:
         """The checkpoint was refused: fail the attempt if its source is gone, else leave it to the lease."""
         gone = f"io_started_at IS NULL AND NOT {SOURCE}"
-        with self._store.transaction("checkpoint.refuse") as tx:
+        with self._store.transaction("dispatch.refuse") as tx:
             failed = self._ledger.move(
                 tx, attempt, "fail_before_send", held_by=claim, when=gone, reason="source_gone", **FREE
             )
@@ -107,9 +107,9 @@ class Dispatcher:
 
     def send(self, held: Attempt) -> Answer:
         """The one request, exactly as frozen."""
-        deadline = self._ports.clock.now("send.post").mono_ms + self._request_ms
+        deadline = self._ports.clock.now("dispatch.send").mono_ms + self._request_ms
         try:
-            answer = self._ports.remote.send("send.post", held.request, deadline)
+            answer = self._ports.remote.send("dispatch.send", held.request, deadline)
         except RemoteUnknown:
             return Answer("lost")
         return weigh(held, answer)
@@ -129,10 +129,10 @@ class Dispatcher:
         if answer.kind == "lost":
             return self.lose(held, claim)
         seen: dict[str, Any] = {"response_status": answer.status, "response_digest": answer.body_digest}
-        with self._store.transaction("capture.note") as tx:
+        with self._store.transaction("dispatch.note") as tx:
             noted = self._ledger.move(tx, held.attempt, "note_sent", held_by=claim, **seen) or held.state == "post_sent"
         if answer.kind == "rejection":
-            with self._store.transaction("capture.fail") as tx:
+            with self._store.transaction("dispatch.fail") as tx:
                 failed = self._ledger.move(
                     tx, held.attempt, "fail_definitely", held_by=claim, reason="rejected", **FREE
                 )
@@ -146,7 +146,7 @@ class Dispatcher:
         """Nobody knows the outcome: ambiguous for good, unless the frozen contract lets the request be repeated."""
         trigger, status = ("release_for_replay", "retrying") if held.replayable else ("lose_outcome", "ambiguous")
         reason = None if held.replayable else "outcome_unknown"
-        with self._store.transaction("capture.lose") as tx:
+        with self._store.transaction("dispatch.lose") as tx:
             done = self._ledger.move(tx, held.attempt, trigger, held_by=claim, reason=reason, **FREE)
         return status if done else "fenced"
 
@@ -154,7 +154,7 @@ class Dispatcher:
         """Make the remote id durable; from here on POST is over. An id that is taken fails the attempt instead."""
         canonical = held.canonical(remote_id)
         ids: dict[str, Any] = {"remote_id": remote_id, "canonical_id": canonical}
-        with self._store.transaction("capture.stage") as tx:
+        with self._store.transaction("dispatch.capture") as tx:
             if self.taken(tx, held, canonical):
                 kept = {**ids, "reason": "locator_conflict", **FREE}
                 failed = self._ledger.move(tx, held.attempt, "fail_on_locator", held_by=claim, **kept)
@@ -167,7 +167,7 @@ class Dispatcher:
 
     def keep_late(self, held: Attempt, remote_id: str) -> None:
         """The claim was lost meanwhile: keep the id as evidence for a reconciliation, and move nothing."""
-        with self._store.transaction("capture.keep_late") as tx:
+        with self._store.transaction("dispatch.keep_late") as tx:
             self._ledger.move(
                 tx, held.attempt, "keep_late_answer", when="late_remote_id IS NULL", late_remote_id=remote_id
             )

@@ -41,9 +41,9 @@ class Policy:
         }
         if act not in acts:
             raise Unsupported(f"push.operate:{act}", f"the acts are {', '.join((*acts, *_LATER))}")
-        link = self._ports.ids.new(f"{act}.commit")
+        link = self._ports.ids.new(f"operate.{act}")
         try:
-            with self._store.transaction(f"{act}.commit") as tx:
+            with self._store.transaction(f"operate.{act}") as tx:
                 done = acts[act](tx, args, link)
         except StoreFailed:
             return {"status": "refused", "reason": "unavailable"}

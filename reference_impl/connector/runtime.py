@@ -61,8 +61,8 @@ class Connector:
         self.policy = self.policy_class(ledger, ports)
         self._commands: dict[str, Callable[[Raw], dict[str, Any]]] = {
             "push.write_record": self.write_record,
-            "push.delete_record": lambda args: self._change_record(args, "delete.record", deleted=1),
-            "push.restore_record": lambda args: self._change_record(args, "restore.record", deleted=0),
+            "push.delete_record": lambda args: self._change_record(args, "record.delete", deleted=1),
+            "push.restore_record": lambda args: self._change_record(args, "record.restore", deleted=0),
             "push.trigger": self.trigger,
             "push.work": lambda args: self.worker.work(str(args["kind"])),
             "push.operate": self.policy.operate,
@@ -112,7 +112,7 @@ class Connector:
                 (*key, int(bool(args.get("locked", False))), canonical_json(fields)),
             )
 
-        return self._record_change("write.record", write)
+        return self._record_change("record.write", write)
 
     def _change_record(self, args: Raw, step: str, *, deleted: int) -> dict[str, Any]:
         sql = "UPDATE records SET deleted = ? WHERE object = ? AND id = ?"

@@ -49,7 +49,7 @@ class Saver:
             action = resolve(pack, raw)
             authored(action)
             key = action.key_of(record)
-            held = self._ledger.occupant("trigger.observe", key)
+            held = self._ledger.occupant("save.observe", key)
             if held is not None:
                 return blocked(*held)
             candidate = self.admit(action, key, record, user)
@@ -64,7 +64,7 @@ class Saver:
 
     def admit(self, action: Action, key: str, record: str, user: str) -> Candidate:
         """Freeze what the attempt will carry; raises :class:`Refused` at the first gate that is shut."""
-        found = self._ledger.record("trigger.gates", action.raw["source_object"], record)
+        found = self._ledger.record("save.gates", action.raw["source_object"], record)
         if found is None or found[1]:
             raise Refused("source_gone")
         fields = found[0]
@@ -84,25 +84,25 @@ class Saver:
         record = str(fields.get(raw["lookup"]) or "")
         owner = action.pack["owner_key"]
         key = link_key(owner, raw["action_slot"], raw["object"], record, raw["destination_slot"]) if record else ""
-        found = self._ledger.remote_id_of("trigger.gates", key) if record else None
+        found = self._ledger.remote_id_of("save.gates", key) if record else None
         return {"target": raw["target"], "record": record, "link_key": key, "remote_id": found}
 
     def reserve(self, candidate: Candidate) -> Reserved | dict[str, Any]:
         """Commit the pending attempt, unless the key is taken by now."""
-        attempt = self._ports.ids.new("reserve.commit")
+        attempt = self._ports.ids.new("save.reserve")
         columns = {
             "record": candidate.record,
             "lane": candidate.lane,
-            "idempotency_key": self._ports.ids.new("reserve.commit"),
+            "idempotency_key": self._ports.ids.new("save.reserve"),
             "body": canonical_json(candidate.body),
             "associations": canonical_json(candidate.associations),
             "authority": canonical_json(
-                {**candidate.authority, "decided_at": self._ports.clock.now("reserve.commit").wall_ms}
+                {**candidate.authority, "decided_at": self._ports.clock.now("save.reserve").wall_ms}
             ),
             "mirror": canonical_json(candidate.expected) if candidate.expected else None,
         }
         try:
-            with self._store.transaction("reserve.commit") as tx:
+            with self._store.transaction("save.reserve") as tx:
                 held = self._ledger.occupant_within(tx, candidate.key)
                 if held is None:
                     self._ledger.reserve(tx, attempt, candidate.key, candidate.action, columns)

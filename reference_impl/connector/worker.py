@@ -53,8 +53,8 @@ class Worker:
 
     def recover_expired(self, lanes: tuple[str, ...], tally: Counter[str], *, may_send: bool = True) -> None:
         """Decide the fate of every claim whose lease is over."""
-        now = self._ports.clock.now("recover.scan")
-        for attempt in self._ledger.attempts_in("recover.scan", ("processing", "post_sent"), lanes):
+        now = self._ports.clock.now("reclaim.scan")
+        for attempt in self._ledger.attempts_in("reclaim.scan", ("processing", "post_sent"), lanes):
             if not expired(attempt, now):
                 continue
             if attempt.io_started_at is not None and attempt.replayable:
@@ -64,7 +64,7 @@ class Worker:
             trigger = self.verdict(attempt)
             reason, still = ("outcome_unknown", "") if trigger == "recover_sent" else (None, "io_started_at IS NULL")
             fate: dict[str, Any] = {"reason": reason, **FREE}
-            with self._store.transaction("recover.expired") as tx:
+            with self._store.transaction("reclaim.expired") as tx:
                 moved = self._ledger.move(tx, attempt.attempt, trigger, held_by=attempt.claim, when=still, **fate)
             tally[trigger] += moved
 
@@ -75,7 +75,7 @@ class Worker:
 
     def send_pending(self, lanes: tuple[str, ...], tally: Counter[str]) -> None:
         """Carry every pending attempt that nothing holds."""
-        for attempt in self._ledger.attempts_in("claim.scan", ("pending",), lanes):
+        for attempt in self._ledger.attempts_in("work.scan", ("pending",), lanes):
             if self.waits(attempt):
                 tally["held"] += 1
             else:
@@ -86,13 +86,13 @@ class Worker:
         if holds(self._config, attempt) is not None:
             return True
         targets = [a["link_key"] for a in attempt.associations if a["record"]] if attempt.lane == DEFERRED else []
-        return any(self._ledger.remote_id_of("freeze.targets", key) is None for key in targets)
+        return any(self._ledger.remote_id_of("dispatch.targets", key) is None for key in targets)
 
     def finish(self, lanes: tuple[str, ...], tally: Counter[str]) -> None:
         """Take up every row whose POST is over and that nobody holds."""
-        now = self._ports.clock.now("claim.scan")
+        now = self._ports.clock.now("work.scan")
         states = ("writeback_commit_pending", "writeback_pending")
-        for attempt in self._ledger.attempts_in("claim.scan", states, lanes):
+        for attempt in self._ledger.attempts_in("work.scan", states, lanes):
             if not expired(attempt, now):
                 continue
             claim = self._writeback.claim(attempt)

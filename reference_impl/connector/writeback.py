@@ -34,16 +34,16 @@ class Writeback:
 
     def claim(self, held: Attempt) -> str | None:
         """Take the lease of a row whose POST is over; None when somebody else was first."""
-        token = self._ports.ids.new("claim.writeback")
-        now = self._ports.clock.now("claim.writeback")
-        with self._store.transaction("claim.writeback") as tx:
+        token = self._ports.ids.new("writeback.claim")
+        now = self._ports.clock.now("writeback.claim")
+        with self._store.transaction("writeback.claim") as tx:
             won = self._ledger.move(tx, held.attempt, "claim_writeback", held_by=held.claim, **self._lease(token, now))
         return token if won else None
 
     def link(self, held: Attempt, claim: str) -> bool:
         """Finalize the link and take the attempt on, together; False when the claim is lost."""
-        link = self._ports.ids.new("capture.link")
-        with self._store.transaction("capture.link") as tx:
+        link = self._ports.ids.new("writeback.link")
+        with self._store.transaction("writeback.link") as tx:
             moved = self._ledger.move(tx, held.attempt, "activate_writeback", held_by=claim)
             if moved:
                 self._ledger.insert_link(tx, link, held, str(held.remote_id))
@@ -51,7 +51,7 @@ class Writeback:
 
     def mirror(self, held: Attempt, claim: str) -> str:
         """Write the compatibility pair once: ``settled``, ``writeback_pending`` (to be tried again), or an end."""
-        with self._store.transaction("mirror.write") as tx:
+        with self._store.transaction("writeback.mirror") as tx:
             if not self._ledger.owns(tx, held.attempt, claim, "writeback_pending"):
                 return "fenced"
             outcome = self.write_pair(tx, held)
@@ -100,7 +100,7 @@ class Writeback:
 
     def close(self, held: Attempt, claim: str) -> bool:
         """The mirror is settled: the attempt is done."""
-        with self._store.transaction("settle.close") as tx:
+        with self._store.transaction("writeback.settle") as tx:
             return self._ledger.move(tx, held.attempt, "settle_mirror", held_by=claim, **FREE)
 
     def _lease(self, token: str, now: Time) -> dict[str, Any]:

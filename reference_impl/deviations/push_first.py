@@ -35,8 +35,8 @@ class CheckpointById(Dispatcher):
 
     def checkpoint(self, attempt: str, claim: str) -> bool:
         del claim
-        now = self._ports.clock.now("checkpoint.write").wall_ms
-        with self._store.transaction("checkpoint.write") as tx:
+        now = self._ports.clock.now("dispatch.checkpoint").wall_ms
+        with self._store.transaction("dispatch.checkpoint") as tx:
             sql = f"UPDATE attempts SET io_started_at = ?, sends = 1 WHERE attempt = ? AND {SOURCE}"
             return tx.execute(sql, (now, attempt)) == 1
 
@@ -46,9 +46,9 @@ class CheckpointAfterAnswer(Dispatcher):
     """Only looks whether it may send, and writes the checkpoint when the answer has come."""
 
     def checkpoint(self, attempt: str, claim: str) -> bool:
-        now = self._ports.clock.now("checkpoint.look").wall_ms
+        now = self._ports.clock.now("dispatch.look").wall_ms
         sql = f"SELECT 1 FROM attempts WHERE attempt = ? AND claim = ? AND lease_expires_at > ? AND {FIT}"
-        return bool(self._store.read("checkpoint.look", sql, (attempt, claim, now)))
+        return bool(self._store.read("dispatch.look", sql, (attempt, claim, now)))
 
     def conclude(self, held: Attempt, claim: str, answer: Answer) -> Result:
         with suppress(StoreFailed, AckLost):
@@ -73,7 +73,7 @@ class SendThenReserve(Saver):
             return super().reserve(candidate)
         request = Request("POST", candidate.action.raw["create_path"], canonical_json(candidate.body).encode())
         try:
-            answer = self._ports.remote.send("send.post", request, None)
+            answer = self._ports.remote.send("dispatch.send", request, None)
         except RemoteUnknown:
             answer = RemoteAnswer(0, b"")
         said = super().reserve(candidate)
@@ -83,10 +83,10 @@ class SendThenReserve(Saver):
         return said
 
     def _write_down(self, attempt: str, answer: RemoteAnswer) -> None:
-        held = self._ledger.attempt("reserve.read_back", attempt)
+        held = self._ledger.attempt("save.read_back", attempt)
         found = weigh(held, answer)
         states = {"id": "finalized", "rejection": "terminal_failed", "lost": "ambiguous_remote_effect"}
-        with self._store.transaction("reserve.outcome") as tx:
+        with self._store.transaction("save.outcome") as tx:
             if found.remote_id and self._ledger.locator_owner(tx, held, held.canonical(found.remote_id)):
                 states["id"] = "terminal_failed"
             sql = "UPDATE attempts SET state = ?, remote_id = ?, io_started_at = 1 WHERE attempt = ?"
@@ -100,20 +100,20 @@ class AttemptThenLink(Writeback):
     """Takes the attempt on in one transaction and makes the link in the next."""
 
     def link(self, held: Attempt, claim: str) -> bool:
-        with self._store.transaction("capture.activate") as tx:
+        with self._store.transaction("writeback.activate") as tx:
             moved = self._ledger.move(tx, held.attempt, "activate_writeback", held_by=claim)
         if moved:
             self._make_link(held)
         return moved
 
     def mirror(self, held: Attempt, claim: str) -> str:
-        if self._ledger.remote_id_of("capture.look", held.link_key) is None:
+        if self._ledger.remote_id_of("writeback.look", held.link_key) is None:
             self._make_link(held)
         return super().mirror(held, claim)
 
     def _make_link(self, held: Attempt) -> None:
-        link = self._ports.ids.new("capture.link")
-        with suppress(sqlite3.IntegrityError), self._store.transaction("capture.link") as tx:
+        link = self._ports.ids.new("writeback.link")
+        with suppress(sqlite3.IntegrityError), self._store.transaction("writeback.link") as tx:
             self._ledger.insert_link(tx, link, held, str(held.remote_id))
 
 
@@ -158,7 +158,7 @@ class MirrorInTheHandler(Dispatcher):
             field, mark = held.mirror["remote_id_field"], held.mirror["provenance_field"]
             sql = "UPDATE records SET fields = json_set(fields, ?, ?, ?, ?) WHERE object = ? AND id = ? AND locked = 0"
             values = (f"$.{field}", remote_id, f"$.{mark}", held.link_key, held.object, held.record)
-            with self._store.transaction("mirror.early") as tx:
+            with self._store.transaction("dispatch.mirror") as tx:
                 tx.execute(sql, values)
         return staged
 
@@ -168,7 +168,7 @@ class RecoveryLooksForLinks(Worker):
     """Sends every unfinished attempt without a link, though its remote id is durable."""
 
     def finish(self, lanes: tuple[str, ...], tally: Counter[str]) -> None:
-        for attempt in self._ledger.attempts_in("recover.scan", ("writeback_commit_pending",), lanes):
+        for attempt in self._ledger.attempts_in("reclaim.scan", ("writeback_commit_pending",), lanes):
             with self._store.transaction("recover.restart") as tx:
                 again = "UPDATE attempts SET state = 'pending', claim = NULL, io_started_at = NULL, remote_id = NULL"
                 tx.execute(f"{again} WHERE attempt = ? AND lease_expires_at < ?", self._due(attempt))
@@ -176,4 +176,4 @@ class RecoveryLooksForLinks(Worker):
         super().finish(lanes, tally)
 
     def _due(self, attempt: Attempt) -> tuple[str, int]:
-        return attempt.attempt, self._ports.clock.now("recover.scan").wall_ms
+        return attempt.attempt, self._ports.clock.now("reclaim.scan").wall_ms

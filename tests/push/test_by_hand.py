@@ -148,7 +148,7 @@ def test_a_contract_permits_the_same_bytes_again() -> None:
 
 
 def test_an_expired_claim_without_checkpoint_returns_to_pending_and_is_sent_once() -> None:
-    pause = Op("arm", {"proc": "w1", "point": "checkpoint.write:begin", "nth": 1, "action": "pause"})
+    pause = Op("arm", {"proc": "w1", "point": "dispatch.checkpoint:begin", "nth": 1, "action": "pause"})
     history = run(
         ASYNC, start("w1"), write("w1", "r1"), save("w1", "r1"), pause, work("w1"),
         time(PAST_LEASE_MS), start("w2"), work("w2"), Op("resume", {"proc": "w1"}),
@@ -191,7 +191,7 @@ def test_a_child_waits_for_its_target_and_goes_out_with_its_id() -> None:
 
 
 def test_a_crash_after_the_id_is_durable_resumes_the_writeback() -> None:
-    crash = Op("arm", {"proc": "w1", "point": "capture.stage:committed", "nth": 1, "action": "pause"})
+    crash = Op("arm", {"proc": "w1", "point": "dispatch.capture:committed", "nth": 1, "action": "pause"})
     history = run(
         CONFIG, start("w1"), write("w1", "r1"), crash, save("w1", "r1"), kill("w1"),
         start("w2"), time(PAST_LEASE_MS), work("w2"), save("w2", "r1"),
