@@ -12,6 +12,8 @@ from reference_impl.packages import PACKAGES
 from statemachines.model import Lifecycle
 
 T = TypeVar("T", bound=type)
+#: The part that is the host itself, with several of its parts replaced.
+HOST = "host"
 Statements = Callable[[Mapping[str, Lifecycle]], tuple[str, ...]]
 
 
@@ -35,7 +37,9 @@ class Planted:
     def implementation(self) -> Callable[[], Implementation]:
         """A maker of the reference with this part replaced."""
         package = PACKAGES[self.family]
-        host = type(f"Host_{self.id}", (package.host,), {f"{self.part}_class": self.replacement})
+        host = self.replacement
+        if self.part != HOST:
+            host = type(f"Host_{self.id}", (package.host,), {f"{self.part}_class": self.replacement})
         statements = _unguarded(package.statements) if self.unguarded else package.statements
         packages = {**PACKAGES, self.family: replace(package, host=host, statements=statements)}
         members: dict[str, Any] = {"name": self.id, "packages": packages, "readings": self.readings}
@@ -59,7 +63,7 @@ class Collection:
         readings: Mapping[str, str] | None = None,
     ) -> Callable[[T], T]:
         """Register the decorated class as the replacement of ``part``; its docstring says the fault in one line."""
-        parts = PACKAGES[self._family].parts
+        parts = (*PACKAGES[self._family].parts, HOST)
 
         def register(cls: T) -> T:
             purpose = (cls.__doc__ or "").strip()

@@ -200,9 +200,18 @@ def _cell(raw: Raw) -> model.Cell:
 def interpretation(raw: Raw, source: str) -> model.Interpretation:
     """One ambiguity with its readings."""
     readings = tuple(
-        model.Reading(item["id"], item["text"], item["status"], item["variant"]) for item in raw["readings"]
+        model.Reading(
+            item["id"],
+            item["text"],
+            item["status"],
+            item["variant"],
+            tuple(item.get("unreachable", ())),
+            item.get("note", ""),
+        )
+        for item in raw["readings"]
     )
-    return model.Interpretation(raw["id"], source, raw["where"], raw["problem"], readings, raw["proposed"])
+    touches = tuple(raw.get("touches", ()))
+    return model.Interpretation(raw["id"], source, raw["where"], raw["problem"], readings, raw["proposed"], touches)
 
 
 def profile(raw: Raw, source: str, requirements: Iterable[model.Requirement]) -> model.Profile:

@@ -237,17 +237,25 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One way to read an ambiguous place. `variant` names the legal variant that shows it."""
+    """One way to read an ambiguous place. `variant` names the legal variant that shows it, `note` says why none does.
+
+    `unreachable` are the cells (requirement/cell) that are not-applicable for a driver that declares this reading.
+    """
 
     id: str
     text: str
     status: str
     variant: str | None = None
+    unreachable: tuple[str, ...] = ()
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Interpretation:
-    """An ambiguity of a source with its readings; at most one reading is `taken`."""
+    """An ambiguity of a source with its readings; at most one reading is `taken`.
+
+    `touches` are the live requirements whose judgement depends on the reading.
+    """
 
     id: str
     source: str
@@ -255,6 +263,7 @@ class Interpretation:
     problem: str
     readings: tuple[Reading, ...]
     proposed: str
+    touches: tuple[str, ...] = ()
 
     @property
     def taken(self) -> Reading | None:

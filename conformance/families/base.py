@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.checkers.base import Registry
@@ -35,7 +35,11 @@ class Walk:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """One protocol in the machine. ``tail`` is the family's part of every epilogue, after the callers' retries."""
+    """One protocol in the machine.
+
+    ``tail`` is the family's part of every epilogue, after the callers' retries. ``roles`` maps a fault name to the
+    commands that realise it, or that make its second party (see :mod:`conformance.search.disarm`).
+    """
 
     id: str
     scenarios: tuple[Scenario, ...]
@@ -46,3 +50,4 @@ class Family:
     walk: Walk
     #: What a driver of this family says when all is done, when it refuses, and when it does not know.
     lazy: Mapping[str, Mapping[str, Any]]
+    roles: Mapping[str, frozenset[str]] = field(default_factory=dict)

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from conformance.kit import AckLost, Ports, RemoteAnswer, RemoteUnknown, StoreFailed
+from conformance.kit import AckLost, Ports, RemoteAnswer, RemoteUnknown, StoreFailed, Time
 from reference_impl.mutation_host.answers import Answer, Voice
 from reference_impl.mutation_host.keys import is_expired
 from reference_impl.mutation_host.ledger import Ledger
@@ -64,16 +64,29 @@ class Dispatcher:
         try:
             winner = self.prepare(call, attempt)
         except IndexUnreadable:
-            return voice.unknown("unavailable")
+            return self.index_unread(call, voice)
         except StoreFailed:
-            return voice.not_attempted("unavailable", None)
+            return self.not_anchored(call, voice)
         except AckLost:
-            # The row may have survived. It must not stay open, and nothing is ever sent for it.
-            self.abort(attempt, "abort_after_late_prepare", "unavailable")
-            return voice.not_attempted("unavailable", None)
+            return self.anchor_uncertain(attempt, voice)
         if winner is not None:
             return Winner(winner)
         return self.dispatch(call, attempt, voice)
+
+    def index_unread(self, call: Call, voice: Voice) -> Answer:
+        """Nobody knows whether the key of ``call`` is held: an unreadable index is never absence."""
+        del call
+        return voice.unknown("unavailable")
+
+    def not_anchored(self, call: Call, voice: Voice) -> Answer:
+        """The anchor of ``call`` certainly failed, and nobody held its key."""
+        del call
+        return voice.not_attempted("unavailable", None)
+
+    def anchor_uncertain(self, attempt: str, voice: Voice) -> Answer:
+        """The prepare lost its acknowledgement: a row that survived must not stay open, and nothing is sent for it."""
+        self.abort(attempt, "abort_after_late_prepare", "unavailable")
+        return voice.not_attempted("unavailable", None)
 
     def prepare(self, call: Call, attempt: str) -> Record | None:
         """Anchor and reserve in one transaction; returns the winner instead when the key is held.
@@ -90,7 +103,7 @@ class Dispatcher:
         try:
             with self._store.transaction("invoke.prepare") as tx:
                 held = self._ledger.find_live_within(tx, call.namespace, call.key)
-                if held is not None and not is_expired(held, now):
+                if held is not None and not self.may_replace(held, now):
                     return held
                 absent = True
                 if held is not None and held.reservation is not None:
@@ -110,13 +123,29 @@ class Dispatcher:
         try:
             opened = self.open_gate(attempt)
         except StoreFailed:
-            self.abort(attempt, "abort_on_refusal", "unavailable")
-            return voice.not_attempted("unavailable", attempt)
+            return self.refuse(attempt, "unavailable", voice)
         except AckLost:
             return self.take_back(call, attempt, voice)
         if not opened:
             return self._lost_race(attempt, voice)
-        return self.conclude(attempt, self.send(call), voice)
+        cause = self.withheld(call, attempt)
+        evidence = self.send(call) if cause is None else Evidence("ambiguous", cause=cause)
+        return self.conclude(attempt, evidence, voice)
+
+    def may_replace(self, held: Record, now: Time) -> bool:
+        """Whether a candidate may retire the generation that holds its key."""
+        return is_expired(held, now)
+
+    def refuse(self, attempt: str, cause: str, voice: Voice) -> Answer:
+        """Close an attempt whose gate stayed shut. Only this worker could open it, so the answer does not wait."""
+        self.abort(attempt, "abort_on_refusal", cause)
+        return voice.not_attempted(cause, attempt)
+
+    def withheld(self, call: Call, attempt: str) -> str | None:
+        """Why the permission of an open gate is not used: success that comes after the deadline comes too late."""
+        del attempt
+        late = self._ports.clock.now("invoke.gate_deadline").mono_ms >= call.deadline_mono_ms
+        return "timeout" if late else None
 
     def open_gate(self, attempt: str) -> bool:
         """The dispatch gate. Only definite success of this very call permits one send."""

@@ -77,7 +77,7 @@ class MutationHost:
             try:
                 record = self.ledger.find_live("invoke.lookup", call.namespace, call.key)
             except StoreFailed:
-                return voice.unknown("unavailable")
+                return self.observer.unread(call, voice)
             action = self.observer.decide(call, record, self._ports.clock.now("invoke.lookup"))
             if record is not None and action not in ("new_candidate", "retire_then_candidate"):
                 return self.observer.observe(call, record, voice)

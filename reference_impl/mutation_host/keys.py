@@ -57,6 +57,11 @@ class Observer:
         )
         return str(decision["action"])
 
+    def unread(self, call: Call, voice: Voice) -> Answer:
+        """The key of ``call`` could not be looked up: that is never the same as absence."""
+        del call
+        return voice.unknown("unavailable")
+
     def observe(self, call: Call, record: Record, voice: Voice) -> Answer:
         """Wait for the original's terminal record and replay it, bound to the generation that was found."""
         if record.fingerprint != call.fingerprint:

@@ -1,5 +1,14 @@
-"""Variants: other right behaviours of the reference, each of which the suite has to accept."""
+"""Legal variants: other right behaviours of the reference, each of which the suite has to let survive.
+
+``names`` of a variant is ``<interpretation>/<reading>`` of ``spec/interpretations.yaml``, or ``<requirement>/<choice>``
+where a requirement itself leaves the choice.
+"""
 
 from reference_impl.planting import Planted
+from reference_impl.variants import mutation, mutation_keys, mutation_recovery
 
-VARIANTS: tuple[Planted, ...] = ()
+VARIANTS: tuple[Planted, ...] = (
+    *mutation.ATTEMPTS.items,
+    *mutation_keys.KEYS.items,
+    *mutation_recovery.RECOVERY.items,
+)

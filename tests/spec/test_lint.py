@@ -110,10 +110,17 @@ CASES = [
     ("interpretation-taken", READINGS, "status: taken", "status: accepted", "taken is none"),
     ("interpretation-taken", READINGS, "status: accepted", "status: taken", "taken is left, right"),
     ("interpretation-duplicate", READINGS, "id: right", "id: left", "left stands here more than once"),
+    ("interpretation-touches", READINGS, "[AAA-001]", "[AAA-009]", "there is no requirement AAA-009"),
+    ("reading-shown", READINGS, "variant: turn_right", "variant: null", "right is accepted and nothing shows it"),
+    ("reading-unreachable", READINGS, "AAA-001/c2", "AAA-001/c3", "no requirement has the cell AAA-001/c3"),
+    ("reading-unreachable", READINGS, "status: declarable", "status: rejected", "back is rejected"),
 ]  # fmt: skip
 
-# Renaming a lifecycle also cuts the coupling that leads to it.
-COMPANIONS = {("file-name", STAMP): {"coupling-unknown"}}
+# Renaming a lifecycle also cuts the coupling that leads to it, renaming a cell what a reading says of it.
+COMPANIONS = {
+    ("file-name", STAMP): {"coupling-unknown"},
+    ("cell-duplicate", AAA): {"reading-unreachable"},
+}
 
 
 def test_the_tiny_specification_is_sound(write: Write) -> None:

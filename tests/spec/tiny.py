@@ -121,9 +121,11 @@ requirements:
   source: source-settle
   where: there
   problem: It is not said.
+  touches: [AAA-001]
   readings:
-    - {id: left, text: left, status: taken, variant: null}
+    - {id: left, text: left, status: taken, variant: turn_left}
     - {id: right, text: right, status: accepted, variant: turn_right}
+    - {id: back, text: back, status: declarable, variant: turn_back, unreachable: [AAA-001/c2]}
   proposed: Left.
 """,
     "profiles/post.yaml": """\

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conformance.checkers.base import Finding, Met, Violation
-from conformance.checkers.mutation.index import Index
+from conformance.checkers.mutation.index import Command, Index
 from conformance.checkers.mutation.registry import CHECKERS
 
 GATE = ("mutation_attempt", "Prepared", "Dispatching")
@@ -70,6 +70,8 @@ def at_most_one_call(index: Index) -> Iterator[Finding]:
     for command in index.invocations:
         connections = index.connections_of(command)
         for connection in connections:
+            if connection.how == "abandoned" and command.outcome != "done":
+                continue  # the process was killed: the caller's side broke, not the provider's
             if connection.how in _RESPONSES:
                 yield Met(_RESPONSES[connection.how])
             elif connection.how == "answered" and connection.effect == "unknown":
@@ -114,17 +116,30 @@ def gate_is_durable_before_the_call(index: Index) -> Iterator[Finding]:
             yield Met("crash-before-send")
 
 
+_RIVALS = {"host.cancel": "cancel", "recover": "recovery"}
+
+
+def _won(index: Index, attempt: str, rival: Command) -> str | None:
+    """``gate`` if it was open before the rival came, ``abort`` if the attempt was aborted while the rival ran."""
+    for move in index.moves_of(attempt):
+        if move.dest == "Dispatching" and move.seq < rival.seq:
+            return "gate"
+        if move.dest == "Aborted" and rival.seq < move.seq <= index.seen_by(rival):
+            return "abort"
+    return None
+
+
 @CHECKERS.checker("MUT-030", "suite", "wire", "rows")
 def gate_and_abort_never_both_win(index: Index) -> Iterator[Finding]:
     """One attempt is never both dispatched and aborted, and a request is seen only where the gate won."""
     for first in index.invocations:
         for attempt in index.attempts_of(first):
             dests = [m.dest for m in index.moves_of(attempt)]
-            rivals = {c.cmd for c in index.during(first, frozenset({"host.cancel", "recover"}))}
             aborted, opened = "Aborted" in dests, "Dispatching" in dests
-            for cmd, name in (("host.cancel", "cancel"), ("recover", "recovery")):
-                if cmd in rivals and aborted != opened:
-                    yield Met(f"{name}-{'abort' if aborted else 'gate'}-wins")
+            for rival in index.during(first, frozenset(_RIVALS)):
+                won = _won(index, attempt, rival)
+                if won is not None and aborted != opened:
+                    yield Met(f"{_RIVALS[rival.cmd]}-{won}-wins")
             if aborted and opened:
                 seq = next(m.seq for m in index.moves_of(attempt) if m.dest == "Aborted")
                 yield Violation(

@@ -169,6 +169,15 @@ class Index:
             if c.proc != outer.proc and c.cmd in cmds and outer.seq < c.seq < outer.until:
                 yield c
 
+    def seen_by(self, command: Command) -> int:
+        """The event in which the rows were first looked at after this command was over: its moves show by then."""
+        return next((r.seq for r in self.rows if r.seq > command.until), END)
+
+    def recovered_after(self, seq: int) -> bool:
+        """Whether a pass of recovery that began after this event says that it was done."""
+        passes = (c for c in self.commands if c.cmd == "recover" and c.seq > seq and c.outcome == "done")
+        return any(c.result.get("status", "done") == "done" for c in passes)
+
     # -- building ----------------------------------------------------------------------------------------------
 
     def _on_command(self, event: Event) -> None:

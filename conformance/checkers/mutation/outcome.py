@@ -37,8 +37,7 @@ def lost_response_is_unknown(index: Index) -> Iterator[Finding]:
 
 
 def _row(index: Index, command: Command) -> Iterator[Finding]:
-    recovered = any(c.cmd == "recover" and c.outcome == "done" and c.seq > command.until for c in index.commands)
-    allowed = ("Indeterminate",) if recovered else ("Indeterminate", "Dispatching")
+    allowed = ("Indeterminate",) if index.recovered_after(command.until) else ("Indeterminate", "Dispatching")
     if not index.rows or command.until == END:
         return
     last = index.rows[-1]

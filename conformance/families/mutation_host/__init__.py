@@ -16,4 +16,9 @@ MUTATION_HOST = Family(
     index=Index,
     walk=WALK,
     lazy=LAZY,
+    roles={
+        "cancel": frozenset({"host.cancel"}),
+        "concurrent-caller": frozenset({"host.invoke"}),
+        "concurrent-worker": frozenset({"recover", "host.housekeep"}),
+    },
 )

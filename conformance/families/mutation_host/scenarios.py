@@ -199,7 +199,10 @@ SCENARIOS: Final = (
             housekeep("g1"),
         ),
         retry=_RETRY_KEYED,
-        seconds={"replacement": (invoke("w1", "q2", "m1", "k1"),)},
+        seconds={
+            "replacement": (invoke("w1", "q2", "m1", "k1"),),
+            "retired-replacement": (start("g2"), housekeep("g2"), invoke("w1", "q2", "m1", "k1")),
+        },
         twice=("replacement",),
         remote_faults=False,
     ),
@@ -218,6 +221,7 @@ SCENARIOS: Final = (
         seconds={
             "replacement": (invoke("w1", "q3", "m1", "k1"),),
             "housekeep": (start("g1"), housekeep("g1")),
+            "retired-replacement": (start("g1"), housekeep("g1"), invoke("w1", "q3", "m1", "k1")),
         },
         twice=("replacement", "housekeep"),
         remote_faults=False,

@@ -1,0 +1,85 @@
+"""For each legal variant one program in which it behaves otherwise than the reference.
+
+A fault is armed by the name of the reference's own step: the programs are about the reference and nothing else.
+"""
+
+from __future__ import annotations
+
+from conformance.families.mutation_host.scenarios import (
+    CONFIG,
+    DEADLINE_MS,
+    FAMILY,
+    RETENTION_MS,
+    TAIL,
+    housekeep,
+    invoke,
+)
+from conformance.search.program import FREE, SETTLE, Op, Program, recover, release, script, start, time
+
+START = start("w1")
+INVOKE = invoke("w1", "q1", "m1", "k1")
+CALL = (START, INVOKE)
+DUPLICATE = (start("w2"), invoke("w2", "q2", "m1", "k1"))
+RECOVER = (start("r1"), recover("r1"))
+LATE = time(DEADLINE_MS + 1_000)
+AGED = time(RETENTION_MS + 60_000)
+EPILOGUE = (FREE, start("e1"), recover("e1"), SETTLE, invoke("e1", "q8", "m1", "k1"), *TAIL)
+
+
+def arm(proc: str, point: str, action: str, **members: str) -> Op:
+    return Op("arm", {"proc": proc, "point": point, "nth": 1, "action": action, **members})
+
+
+def resume(proc: str) -> Op:
+    return Op("resume", {"proc": proc})
+
+
+_PAUSED_GATE = (START, arm("w1", "invoke.open_gate:committed", "pause"), INVOKE)
+_UNTRUSTED = (START, time(0, trusted=False), INVOKE, time(0, trusted=True))
+_FENCED = (script("hold"), *CALL, *RECOVER, release("w1"))
+_REUSED = (*CALL, AGED, *DUPLICATE)
+
+#: variant -> ops, before the epilogue that all share.
+SHOWS: dict[str, tuple[Op, ...]] = {
+    "leaves-dispatching": (script("hold"), *CALL, LATE),
+    "late-gate-sends": (*_PAUSED_GATE, LATE, resume("w1")),
+    "rereads-own-gate": (*_PAUSED_GATE, *RECOVER, resume("w1")),
+    "lost-gate-to-recovery": (START, arm("w1", "invoke.open_gate:commit", "lose-ack", world="rolled_back"), INVOKE),
+    "unsure-until-aborted": (
+        START,
+        arm("w1", "invoke.open_gate:commit", "fail"),
+        arm("w1", "invoke.abort:begin", "fail"),
+        INVOKE,
+    ),
+    "retries-terminal-write": (START, arm("w1", "invoke.settle:commit", "fail"), INVOKE),
+    "drops-late-evidence": _FENCED,
+    "survivor-to-recovery": (START, arm("w1", "invoke.prepare:commit", "lose-ack", world="committed"), INVOKE),
+    "reserves-first": CALL,
+    "names-itself-as-original": CALL,
+    "not-attempted-when-free": (START, arm("w1", "invoke.lookup:read", "fail"), INVOKE),
+    "anchor-failure-unknown": (START, arm("w1", "invoke.prepare:commit", "fail"), INVOKE),
+    "anchor-not-attempted": (START, arm("w1", "invoke.prepare:tx-read", "fail"), INVOKE),
+    "index-decides": (START, arm("w1", "invoke.prepare:tx-read", "fail"), INVOKE),
+    "waits-are-no-replays": (script("hold"), *CALL, *DUPLICATE, release("w1")),
+    "deletes-expired": _REUSED,
+    "replays-until-retired": _REUSED,
+    "retires-at-lookup": (
+        *CALL,
+        AGED,
+        start("w2"),
+        arm("w2", "invoke.prepare:begin", "pause"),
+        invoke("w2", "q2", "m1", "k1"),
+        resume("w2"),
+    ),
+    "retires-in-one-statement": (*CALL, AGED, start("g1"), arm("g1", "housekeep.scan:read", "fail"), housekeep("g1")),
+    "quarantine-lags": (script("malformed"), *CALL),
+    "times-left-open": _UNTRUSTED,
+    "settlement-held-back": _UNTRUSTED,
+    "spares-live-owner": _FENCED,
+    "recovers-at-start": _FENCED,
+}
+
+
+def showing(variant: str) -> Program:
+    """The program of a variant, with the epilogue."""
+    return Program(f"variants/{variant}", FAMILY, CONFIG, (*SHOWS[variant], *EPILOGUE), {})
