@@ -162,23 +162,28 @@ class Timeline:
         self._by_number[connection.number] = connection
 
     def _on_request(self, event: Event) -> None:
-        connection, data = self._by_number[event.data["conn"]], event.data
+        connection, data = self._connection(event), event.data
         connection.method, connection.path, connection.digest = data["method"], data["path"], data["digest"]
         connection.marker, connection.key, connection.read = data["marker"], data.get("key"), data["read"]
         connection.request_seq = event.seq
 
     def _on_response(self, event: Event) -> None:
-        connection = self._by_number[event.data["conn"]]
+        connection = self._connection(event)
         connection.how, connection.status = event.data["how"], event.data["status"]
         connection.end_seq = event.seq
 
     def _on_abandoned(self, event: Event) -> None:
-        connection = self._by_number[event.data["conn"]]
+        connection = self._connection(event)
         connection.how, connection.end_seq = "abandoned", event.seq
 
     def _on_meaning(self, event: Event) -> None:
-        connection = self._by_number[event.data["conn"]]
-        connection.effect, connection.identity = event.data["effect"], event.data.get("identity")
+        # What the suite meant with an answer says nothing where the wire is not shown.
+        if event.data["conn"] in self._by_number:
+            connection = self._connection(event)
+            connection.effect, connection.identity = event.data["effect"], event.data.get("identity")
+
+    def _connection(self, event: Event) -> Connection:
+        return self._by_number[event.data["conn"]]
 
     def _on_rows(self, event: Event) -> None:
         kinds = event.data["kinds"]

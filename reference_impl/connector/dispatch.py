@@ -28,6 +28,9 @@ FIT = f"{SOURCE} AND NOT EXISTS (SELECT 1 FROM links l WHERE l.link_key = attemp
 class Dispatcher:
     """Carries claimed attempts to the remote and its answers back onto the rows."""
 
+    #: Where a captured id leaves the attempt.
+    staged_state = "writeback_commit_pending"
+
     def __init__(self, ledger: Ledger, writeback: Writeback, ports: Ports, workers: Raw) -> None:
         self._ledger = ledger
         self._store = ledger.store
@@ -122,15 +125,14 @@ class Dispatcher:
             return {"status": "unknown", "attempt": held.attempt, "reason": "unavailable"}
         if status != "staged":
             return {"status": status, "attempt": held.attempt}
-        return self._writeback.complete(replace(held, remote_id=answer.remote_id), claim)
+        return self._writeback.complete(replace(held, state=self.staged_state, remote_id=answer.remote_id), claim)
 
     def capture(self, held: Attempt, claim: str, answer: Answer) -> str:
         """Make the answer durable: ``staged``, ``failed``, ``ambiguous``, ``retrying``, or ``fenced``."""
         if answer.kind == "lost":
             return self.lose(held, claim)
         seen: dict[str, Any] = {"response_status": answer.status, "response_digest": answer.body_digest}
-        with self._store.transaction("dispatch.note") as tx:
-            noted = self._ledger.move(tx, held.attempt, "note_sent", held_by=claim, **seen) or held.state == "post_sent"
+        noted = self.note(held, claim, seen)
         if answer.kind == "rejection":
             with self._store.transaction("dispatch.fail") as tx:
                 failed = self._ledger.move(
@@ -141,6 +143,11 @@ class Dispatcher:
         if staged == "fenced":
             self.keep_late(held, str(answer.remote_id))
         return staged
+
+    def note(self, held: Attempt, claim: str, seen: Raw) -> bool:
+        """Keep that an answer came; False when the claim is lost."""
+        with self._store.transaction("dispatch.note") as tx:
+            return self._ledger.move(tx, held.attempt, "note_sent", held_by=claim, **seen) or held.state == "post_sent"
 
     def lose(self, held: Attempt, claim: str) -> str:
         """Nobody knows the outcome: ambiguous for good, unless the frozen contract lets the request be repeated."""

@@ -103,6 +103,7 @@ class Attempt:
     mirror: Raw | None
     remote_id: str | None
     mirror_tries: int
+    reason: str | None
 
     @staticmethod
     def from_row(row: Row) -> Attempt:

@@ -85,16 +85,24 @@ class Worker:
         """Whether drift holds the attempt, or an association target has no finalized link yet."""
         if holds(self._config, attempt) is not None:
             return True
-        targets = [a["link_key"] for a in attempt.associations if a["record"]] if attempt.lane == DEFERRED else []
-        return any(self._ledger.remote_id_of("dispatch.targets", key) is None for key in targets)
+        return attempt.lane == DEFERRED and not self.targets_ready(attempt)
+
+    def targets_ready(self, attempt: Attempt) -> bool:
+        """Whether every association target of the frozen vector has its finalized link."""
+        targets = [a["link_key"] for a in attempt.associations if a["record"]]
+        return all(self._ledger.remote_id_of("dispatch.targets", key) is not None for key in targets)
 
     def finish(self, lanes: tuple[str, ...], tally: Counter[str]) -> None:
         """Take up every row whose POST is over and that nobody holds."""
         now = self._ports.clock.now("work.scan")
-        states = ("writeback_commit_pending", "writeback_pending")
-        for attempt in self._ledger.attempts_in("work.scan", states, lanes):
+        for attempt in self.unfinished(lanes):
             if not expired(attempt, now):
                 continue
             claim = self._writeback.claim(attempt)
             if claim is not None:
                 tally[str(self._writeback.complete(attempt, claim)["status"])] += 1
+
+    def unfinished(self, lanes: tuple[str, ...]) -> list[Attempt]:
+        """The rows whose POST is over and whose writeback is not."""
+        states = ("writeback_commit_pending", "writeback_pending")
+        return self._ledger.attempts_in("work.scan", states, lanes)

@@ -13,7 +13,7 @@ from conformance.checkers.timeline import Command, Fault
 RESERVE = ("create_attempt", None, "pending")
 
 
-@CHECKERS.checker("ATT-004", "suite", "wire", "rows")
+@CHECKERS.checker("ATT-004", "suite", "wire", "answer", "rows")
 def one_active_attempt(index: Index) -> Iterator[Finding]:
     """Whatever state the attempt of a record is in, another save adds no second active one; nor do saves at once."""
     for save in index.saves:
@@ -22,7 +22,7 @@ def one_active_attempt(index: Index) -> Iterator[Finding]:
             continue
         for state in {row["state"] for row in attempts(index.look_before(save.seq), record)} & set(ACTIVE):
             if state not in _HELD or _holder_lives(index, save, record):
-                yield Met(state)
+                yield Met(state.replace("_", "-"))
         for other in index.during(save, frozenset({"push.trigger"})):
             if record_of(other) == record and not attempts(index.look_before(other.seq), record):
                 yield Met("at-once")
@@ -54,7 +54,7 @@ def _holder_lives(index: Index, save: Command, record: Record) -> bool:
     return any(index.concerns(c, record) for c in under_way)
 
 
-@CHECKERS.checker("POST-023", "suite", "wire", "rows")
+@CHECKERS.checker("POST-023", "suite", "wire", "answer", "rows")
 def a_terminal_attempt_keeps_the_slot(index: Index) -> Iterator[Finding]:
     """A save that finds a terminal_failed attempt which nobody superseded reserves and sends nothing."""
     failed_at: dict[Record, int] = {}
@@ -70,7 +70,7 @@ def a_terminal_attempt_keeps_the_slot(index: Index) -> Iterator[Finding]:
             continue
         restarted = any(seq > failed_at[record] for seq, _ in index.kills if seq < save.seq)
         yield Met("after-restart" if restarted else "same-process")
-        after = index.look_before(save.until + 1)
+        after = index.look_after(save.until)
         known = {row["attempt"] for row in before}
         for row in attempts(after, record):
             if row["attempt"] not in known and not index.superseded_between(record, failed_at[record], save.until):
@@ -92,7 +92,7 @@ def a_terminal_attempt_keeps_the_slot(index: Index) -> Iterator[Finding]:
             )
 
 
-@CHECKERS.checker("POST-028", "suite", "wire", "rows")
+@CHECKERS.checker("POST-028", "suite", "wire", "answer", "rows")
 def reserved_before_the_first_byte(index: Index) -> Iterator[Finding]:
     """A reservation that failed sends nothing; one that is sent was visible to another connection before."""
     for fault in index.faults:

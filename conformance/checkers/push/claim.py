@@ -44,7 +44,7 @@ def _outstanding(index: Index, proc: str, seq: int) -> Command | None:
     return next((c for c in reversed(index.commands) if c.proc == proc and c.seq < seq < c.until), None)
 
 
-@CHECKERS.checker("ATT-015", "suite", "wire", "rows")
+@CHECKERS.checker("ATT-015", "suite", "wire", "answer", "rows")
 def checkpoint_belongs_to_the_claim(index: Index) -> Iterator[Finding]:
     """A worker whose claim was taken away before its checkpoint writes none and sends nothing when it wakes."""
     for lost in lost_claims(index):
@@ -60,7 +60,7 @@ def checkpoint_belongs_to_the_claim(index: Index) -> Iterator[Finding]:
                 )
 
 
-@CHECKERS.checker("ATT-016", "suite", "wire", "rows")
+@CHECKERS.checker("ATT-016", "suite", "wire", "answer", "rows")
 def checkpoint_is_the_last_commit_before_the_request(index: Index) -> Iterator[Finding]:
     """At every request the checkpoint is durable; where validation fails it stays empty."""
     for connection in index.connections:

@@ -123,6 +123,20 @@ class Index(Timeline):
         return found
 
     @cached_property
+    def _written(self) -> Mapping[Record, set[tuple[str, Any]]]:
+        found: dict[Record, set[tuple[str, Any]]] = defaultdict(set)
+        for command in self.commands:
+            record = record_of(command)
+            if command.cmd == "push.write_record" and record is not None:
+                plain = ((n, v) for n, v in command.args["fields"].items() if isinstance(v, str | int))
+                found[record].update(plain)
+        return found
+
+    def written_values(self, record: Record) -> set[tuple[str, Any]]:
+        """(field, value) of everything that users ever wrote on a record."""
+        return self._written.get(record, set())
+
+    @cached_property
     def crashes(self) -> list[tuple[Fault, Command]]:
         """(fault, command) of every crash at a chosen call, while a command was outstanding there."""
         return [(f, f.command) for f in self.faults if f.action == "crash" and f.command is not None]

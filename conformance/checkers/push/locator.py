@@ -10,7 +10,7 @@ from conformance.checkers.push.registry import CHECKERS
 from conformance.checkers.timeline import Connection
 
 
-@CHECKERS.checker("DRIFT-092", "suite", "wire", "rows")
+@CHECKERS.checker("DRIFT-092", "suite", "wire", "answer", "rows")
 def an_owned_locator_stays_with_its_owner(index: Index) -> Iterator[Finding]:
     """An id that belongs to another record makes no link, moves none, stays as evidence, and is not asked for again."""
     for first, second in _shared(index):
@@ -37,7 +37,11 @@ def _judge(index: Index, first: tuple[Record, Connection], second: tuple[Record,
     if owner is None:
         return
     before = index.look_before(seq)
-    yield Met("owned" if any(row["remote_id"] == shared for row in links(before)) else "at-once")
+    command = first[1].command
+    if any(row["remote_id"] == shared for row in links(before)):
+        yield Met("owned")
+    elif command is not None and command.seq < seq < command.until:
+        yield Met("at-once")
     loser = second[0] if owner == first[0] else first[0]
     quiet = not any(f.action in ("fail", "lose-ack") for f in index.faults) and not index.killed_commands
     last = index.looks[-1]

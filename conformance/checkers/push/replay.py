@@ -12,7 +12,7 @@ from conformance.checkers.timeline import Connection
 _LOST = {"closed": "dropped", "reset": "reset", "cut": "partial"}
 
 
-@CHECKERS.checker("POST-032", "suite", "wire", "rows")
+@CHECKERS.checker("POST-032", "suite", "wire", "answer", "rows")
 def no_second_post_without_a_contract(index: Index) -> Iterator[Finding]:
     """A request that may have worked and left no id is never followed by another, whatever is asked afterwards."""
     for record, connections in index.by_record.items():
@@ -46,7 +46,7 @@ def _loss(index: Index, record: Record, connection: Connection) -> str | None:
 _OVER = frozenset({"finalized", "terminal_failed", "superseded"})
 
 
-@CHECKERS.checker("RETRY-006", "suite", "wire", "rows")
+@CHECKERS.checker("RETRY-006", "suite", "wire", "answer", "rows")
 def post_is_over_once_the_id_is_durable(index: Index) -> Iterator[Finding]:
     """A crash after the id became durable leads to link and mirror, never to another request."""
     crashed: dict[Record, int] = {}
@@ -76,7 +76,7 @@ def _second(repeat: Repeat, what: str) -> Violation:
     )
 
 
-@CHECKERS.checker("POST-034", "suite", "wire")
+@CHECKERS.checker("POST-034", "suite", "wire", "answer")
 def a_replay_is_byte_for_byte(index: Index) -> Iterator[Finding]:
     """A repetition under the same key has the method, path and body of the first, whatever was edited in between."""
     for replay in index.replays:

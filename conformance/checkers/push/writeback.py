@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -35,6 +36,9 @@ def link_and_attempt_move_together(index: Index) -> Iterator[Finding]:
 
 def _apart(look: Look, reconciled: set[str]) -> Iterator[Violation]:
     linked = {row["link_key"] for row in links(look)}
+    # An id that belongs to another record leaves its attempt without a link for good.
+    told = Counter(row["remote_id"] for row in attempts(look))
+    owned = {row["remote_id"] for row in links(look)} | {remote_id for remote_id, n in told.items() if n > 1}
     rows = {row["attempt"]: row for row in attempts(look)}
     for link in links(look):
         attempt = rows.get(link["attempt"])
@@ -46,7 +50,9 @@ def _apart(look: Look, reconciled: set[str]) -> Iterator[Violation]:
                 "rows",
             )
     for attempt in rows.values():
-        if attempt["state"] in _AFTER and attempt["link_key"] not in linked and attempt["attempt"] not in reconciled:
+        alone = attempt["state"] in _AFTER and attempt["link_key"] not in linked
+        excused = attempt["attempt"] in reconciled or attempt["remote_id"] in owned
+        if alone and not excused:
             yield Violation(
                 f"a link beside attempt {attempt['attempt'][-6:]}, which is {attempt['state']}",
                 "there is none in the rows",
@@ -55,7 +61,7 @@ def _apart(look: Look, reconciled: set[str]) -> Iterator[Violation]:
             )
 
 
-@CHECKERS.checker("MIRROR-003", "suite", "rows")
+@CHECKERS.checker("MIRROR-003", "suite", "answer", "rows")
 def mirror_comes_after_the_link(index: Index) -> Iterator[Finding]:
     """In no snapshot does a record carry its mirror before its link is there."""
     for fault, command in index.crashes:
@@ -71,7 +77,8 @@ def mirror_comes_after_the_link(index: Index) -> Iterator[Finding]:
     for look in index.looks:
         for row in look.kinds.get("records", ()):
             record = (row["object"], row["id"])
-            filled = {name: value for name, value in _mirror(index, look, record).items() if value}
+            users = index.written_values(record)
+            filled = {n: v for n, v in _mirror(index, look, record).items() if v and (n, v) not in users}
             if filled and not links(look, record):
                 yield Violation(
                     f"the mirror on record {row['id']} empty until its link is finalized",

@@ -16,4 +16,9 @@ CONNECTOR_PUSH = Family(
     index=Index,
     walk=WALK,
     lazy=LAZY,
+    roles={
+        "concurrent-caller": frozenset({"push.trigger"}),
+        "concurrent-worker": frozenset({"push.work", "recover"}),
+        "source-deleted": frozenset({"push.delete_record"}),
+    },
 )

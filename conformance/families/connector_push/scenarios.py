@@ -14,7 +14,7 @@ from conformance.families.connector_push.config import (
     REPLAY,
     REPLAY_EDITED,
 )
-from conformance.search.program import SETTLE, SNAPSHOT, Op, pause_after, recover, script, start, time
+from conformance.search.program import SETTLE, SNAPSHOT, recover, script, start, time
 from conformance.search.scenario import Scenario
 
 #: Another save of the record, by another process.
@@ -167,14 +167,11 @@ SCENARIOS: Final = (
             write("s1", "r1"),
             write("s1", "r2"),
             script(_SAME_ID, _SAME_ID),
-            start("w2"),
-            pause_after("w2", "create_attempt", "processing", "post_sent"),
-            save("w2", "r2"),
             start("w1"),
             save("w1", "r1"),
-            Op("resume", {"proc": "w2"}),
         ),
         retry=(start("e1"), save("e1", "r1"), save("e1", "r2"), time(PAST_LEASE_MS), work("e1"), save("e1", "r2")),
+        seconds={"other": (start("w2"), save("w2", "r2"))},
         remote_faults=False,
     ),
     Scenario(
