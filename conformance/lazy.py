@@ -48,6 +48,9 @@ class LazyLink:
         """Whether an answer waits."""
         return bool(self._outbox)
 
+    def listen(self) -> None:
+        """It never waits."""
+
     def kill(self) -> None:
         """There is nothing to kill."""
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import traceback
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from conformance.carriers.base import Carrier, DriverProblem, SuiteProblem
@@ -40,14 +42,19 @@ class Outcome:
 
 
 def run_schedule(family: Family, program: Program, carrier: Carrier, readings: Mapping[str, str]) -> Outcome:
-    """Execute and judge one program."""
+    """Execute and judge one program; whatever goes wrong on the way becomes the outcome's ``problem``."""
     try:
         history = Execution(program, carrier, family.contract).run()
     except DriverProblem as problem:
         return _unusable(program, str(problem), "driver")
     except SuiteProblem as problem:
         return _unusable(program, str(problem), "suite")
-    return weigh(family, history, readings)
+    except Exception as bug:
+        return _unusable(program, _bug(bug), "suite")
+    try:
+        return weigh(family, history, readings)
+    except Exception as bug:
+        return _unusable(program, f"judging failed: {_bug(bug)}", "suite")
 
 
 def weigh(family: Family, history: History, readings: Mapping[str, str]) -> Outcome:
@@ -92,6 +99,12 @@ def _faults(history: History) -> Counter[str]:
 
 def _kind(behaviour: Mapping[str, Any]) -> str:
     return f"status {behaviour['status']}" if behaviour["kind"] == "status" else str(behaviour["kind"])
+
+
+def _bug(bug: Exception) -> str:
+    """An error that nobody foresaw, with the place where it arose."""
+    frame = traceback.extract_tb(bug.__traceback__)[-1]
+    return f"{type(bug).__name__}: {bug} ({Path(frame.filename).name}:{frame.lineno})"
 
 
 def _unusable(program: Program, problem: str, blame: str) -> Outcome:

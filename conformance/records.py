@@ -10,6 +10,18 @@ from typing import IO, Any, Final
 
 FORMAT: Final = 1
 Record = Mapping[str, Any]
+#: record -> the members without which nothing can be concluded from it.
+MEMBERS: Final[dict[str, frozenset[str]]] = {
+    "header": frozenset(
+        {"suite", "spec", "started", "driver", "identity", "budget", "seed", "filtered", "obligations", "planned"}
+        | {"unreachable", "requirements"}
+    ),
+    "plan": frozenset({"family", "points", "out_of_tier"}),
+    "schedule": frozenset({"id", "met", "faults", "missed", "named", "problem", "blame", "gaps"}),
+    "differential": frozenset({"family", "sample", "different"}),
+    "failure": frozenset({"requirement", "stability", "schedules", "file", "trace"}),
+    "footer": frozenset({"records", "complete", "interrupted", "seconds"}),
+}
 
 
 class RecordError(Exception):
@@ -45,15 +57,15 @@ class RunRecord:
 
 def read_run(path: Path) -> RunRecord:
     """Read a run record; raises RecordError for one that is missing, damaged, of another format, or truncated."""
-    kinds: dict[str, list[Record]] = {
-        k: [] for k in ("header", "plan", "schedule", "differential", "failure", "footer")
-    }
+    kinds: dict[str, list[Record]] = {kind: [] for kind in MEMBERS}
     for number, record in _lines(path):
         kind = record.get("record")
-        if kind not in kinds:
+        if not isinstance(kind, str) or kind not in kinds:
             raise RecordError(f"{path}:{number}: unknown record {kind!r}; was it written by a newer onceproof?")
         if kinds["footer"]:
             raise RecordError(f"{path}:{number}: a record follows the footer; two runs were written into one file")
+        if record.get("format", FORMAT) == FORMAT and (missing := MEMBERS[kind] - record.keys()):
+            raise RecordError(f"{path}:{number}: the {kind} lacks {', '.join(sorted(missing))}; the file was edited")
         kinds[kind].append(record)
     if len(kinds["header"]) != 1:
         raise RecordError(f"{path}: it has {len(kinds['header'])} headers instead of one; give a run.jsonl")
@@ -83,7 +95,7 @@ def _lines(path: Path) -> Iterator[tuple[int, Record]]:
             for number, line in enumerate(file, 1):
                 try:
                     record = json.loads(line)
-                except ValueError:
+                except (ValueError, RecursionError):
                     raise RecordError(f"{path}:{number}: not JSON: {line[:60]!r}; the file was cut or edited") from None
                 if not isinstance(record, dict):
                     raise RecordError(f"{path}:{number}: a record must be an object, not {type(record).__name__}")

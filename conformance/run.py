@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from conformance.carriers.base import Carrier
+from conformance.carriers.base import Carrier, DriverProblem, SuiteProblem
 from conformance.carriers.inprocess import InProcessCarrier
 from conformance.drivers import Identity, carrier_maker, identify, twin_maker
 from conformance.families import FAMILIES
@@ -91,8 +91,10 @@ def run(options: Options, progress: Progress) -> Path:
         path = options.out / "run.jsonl"
         writer = RecordWriter(path)
         writer.write("header", **_header(options, identity, spec, judged, families))
-        _Run(options, identity, spec, carrier, at_rung, writer, progress, {r.id for r in judged}).execute(families)
-        writer.close()
+        try:
+            _Run(options, identity, spec, carrier, at_rung, writer, progress, {r.id for r in judged}).execute(families)
+        finally:
+            writer.close()
     finally:
         carrier.shutdown()
     return path
@@ -123,22 +125,24 @@ class _Run:
 
     def execute(self, families: Iterable[Family]) -> None:
         started = time.monotonic()
-        interrupted = False
+        end: dict[str, Any] = {"complete": False, "interrupted": False, "problem": None, "blame": None}
         try:
             for family in families:
                 self._family(family)
             self._investigate()
+            end["complete"] = True
         except KeyboardInterrupt:
-            interrupted = True
-        self._progress.finished()
-        seconds = round(time.monotonic() - started, 2)
-        self._writer.write(
-            "footer",
-            records=self._tally.schedules,
-            complete=not interrupted,
-            interrupted=interrupted,
-            seconds=seconds,
-        )
+            end["interrupted"] = True
+        except (DriverProblem, SuiteProblem) as problem:
+            # Outside of a schedule nothing else can be run. With nothing judged yet there is nothing to report either.
+            end["problem"] = str(problem)
+            end["blame"] = "driver" if isinstance(problem, DriverProblem) else "suite"
+            if not self._tally.schedules:
+                raise
+        finally:
+            self._progress.finished()
+            seconds = round(time.monotonic() - started, 2)
+            self._writer.write("footer", records=self._tally.schedules, **end, seconds=seconds)
 
     def _family(self, family: Family) -> None:
         self._progress.phase(f"recording {family.id}", 0)

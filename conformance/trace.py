@@ -53,6 +53,9 @@ class Trace:
     @staticmethod
     def from_json(obj: Mapping[str, Any]) -> Trace:
         """The inverse of :meth:`to_json`; raises KeyError, TypeError or ValueError for what does not fit."""
+        for name, wanted in (("requirement", str), ("spec", str), ("driver", str), ("seed", int), ("program", dict)):
+            if type(obj[name]) is not wanted:
+                raise ValueError(f"{name} is {type(obj[name]).__name__} instead of {wanted.__name__}")
         return Trace(
             requirement=obj["requirement"],
             violation=Violation(**obj["violation"]),
@@ -73,7 +76,9 @@ def read_trace(path: Path) -> Trace:
         obj = json.loads(path.read_text(encoding="utf-8"))
     except OSError as problem:
         raise TraceError(f"{path}: {problem.strerror}; give a trace that a run has written") from None
-    except ValueError:
+    except UnicodeDecodeError:
+        raise TraceError(f"{path}: not UTF-8 text; give a trace that a run has written") from None
+    except (ValueError, RecursionError):
         raise TraceError(f"{path}: not JSON; give a trace that a run has written") from None
     if not isinstance(obj, dict) or obj.get("format") != FORMAT:
         found = obj.get("format") if isinstance(obj, dict) else None

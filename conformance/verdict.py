@@ -22,6 +22,9 @@ STATUSES: Final = (
 )
 
 
+_SHOWN: Final = 3
+
+
 @dataclass(frozen=True, slots=True)
 class JudgedCell:
     """A cell of a live requirement as the run's header names it."""
@@ -84,6 +87,8 @@ class Tally:
 
     schedules: int = 0
     missed: int = 0
+    #: The first few missed faults, each with its schedule: enough to start looking.
+    first_missed: list[tuple[str, str]] = field(default_factory=list)
     faults: dict[str, int] = field(default_factory=dict)
     met: dict[str, dict[str, int]] = field(default_factory=dict)
     exercised_in: dict[str, int] = field(default_factory=dict)
@@ -95,6 +100,8 @@ class Tally:
         """Take in one ``schedule`` record."""
         self.schedules += 1
         self.missed += len(record["missed"])
+        room = _SHOWN - len(self.first_missed)
+        self.first_missed += [(record["id"], what) for what in record["missed"][:room]]
         self.gaps |= set(record["gaps"])
         for kind, count in record["faults"].items():
             self.faults[kind] = self.faults.get(kind, 0) + count
@@ -159,7 +166,11 @@ class Verdict:
 
 
 def conclude(found: Iterable[Standing], tally: Tally, complete: bool, budget_covers: bool) -> Verdict:
-    """The worst status decides. ``budget_covers`` is False for a budget that is not meant to meet every cell."""
+    """The worst status decides. ``budget_covers`` is False for a budget that is not meant to meet every cell.
+
+    A cell that never occurred blocks only where everything was tried: with missed faults, or schedules that did not
+    run, nobody can tell yet.
+    """
     statuses = {s.status for s in found}
     if tally.problems:
         schedule, blame, problem = tally.problems[0]
@@ -168,6 +179,9 @@ def conclude(found: Iterable[Standing], tally: Tally, complete: bool, budget_cov
         return Verdict("none", 5 if suite else 3, f"the {who} could not run {schedule}: {problem}")
     if "fail" in statuses or "untestable" in statuses:
         return Verdict("not conformant", 1, "a requirement is violated")
+    searched = complete and budget_covers and not tally.missed
+    if "uncovered" in statuses and searched:
+        return Verdict("not conformant", 1, "a cell of a requirement never occurred")
     if "unstable" in statuses:
         return Verdict("inconclusive", 4, "a violation was seen that did not repeat")
     if tally.missed:
@@ -175,8 +189,6 @@ def conclude(found: Iterable[Standing], tally: Tally, complete: bool, budget_cov
     if not complete:
         return Verdict("inconclusive", 4, "the budget ended before every schedule ran")
     if "uncovered" in statuses:
-        if budget_covers:
-            return Verdict("not conformant", 1, "a cell of a requirement never occurred")
         return Verdict("inconclusive", 4, "this budget does not meet every cell")
     if not statuses & {"pass", "declared-gap", "known-failure"}:
         return Verdict("inconclusive", 4, "nothing could be judged")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from statemachines import model
+from statemachines import commands, model
 from statemachines.layout import Entry
 from statemachines.table import Row, Table, Value
 
@@ -235,6 +235,7 @@ BUILDERS: Mapping[str, Callable[[Raw, str], Any]] = {
     "table": table,
     "requirement": requirement,
     "interpretation": interpretation,
+    "command": commands.family,
 }
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from statemachines import layout
 
-FORMAT = 2
+FORMAT = 3
 NAME = "spec.json"
 
 

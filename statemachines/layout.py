@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ENVIRONMENT = "ONCEPROOF_SPEC"
@@ -17,6 +18,7 @@ FOLDERS: Mapping[str, str] = {
     "requirements": "requirement",
     "interpretations": "interpretation",
     "profiles": "profile",
+    "commands": "command",
 }
 INTERPRETATIONS = "interpretations.yaml"
 
@@ -39,6 +41,7 @@ def default_root() -> Path:
     return Path(override) if override else own_root()
 
 
+@cache
 def own_root() -> Path:
     """The specification that this package was built with, whatever the environment says."""
     package = Path(__file__).resolve().parent

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from statemachines import assemble, compiled, layout
+from statemachines.commands import CommandFamily
 from statemachines.findings import Finding, SpecError
 from statemachines.model import Interpretation, Lifecycle, Procedure, Profile, Requirement, Table
 
@@ -26,8 +27,9 @@ _CACHE: dict[Path, Spec] = {}
 class Spec:
     """The whole specification: read-only mappings by id.
 
-    `limits` maps the id of each limit to its value in the unit that the table names. `digest` is a SHA-256
-    over the content, the same for every order and formatting of the files.
+    `commands` holds what drivers are asked, by family. `limits` maps the id of each limit to its value in the
+    unit that the table names. `digest` is a SHA-256 over the content, the same for every order and formatting
+    of the files.
     """
 
     lifecycles: Mapping[str, Lifecycle]
@@ -36,6 +38,7 @@ class Spec:
     requirements: Mapping[str, Requirement]
     interpretations: Mapping[str, Interpretation]
     profiles: Mapping[str, Profile]
+    commands: Mapping[str, CommandFamily]
     limits: Mapping[str, int]
     digest: str
 
@@ -47,7 +50,11 @@ def load(root: Path | None = None) -> Spec:
     `spec/`, else the copy inside the installed package. Raises SpecError with every fault that one pass
     finds.
     """
-    place = (root or layout.default_root()).resolve()
+    asked = root or layout.default_root()
+    # Every simulated process asks again: a path that was met before is not resolved once more.
+    if asked in _CACHE and asked.is_absolute():
+        return _CACHE[asked]
+    place = asked.resolve()
     if place not in _CACHE:
         _CACHE[place] = _load(place)
     return _CACHE[place]
@@ -97,6 +104,7 @@ def from_documents(documents: Mapping[str, object], digest: str | None = None) -
         requirements=MappingProxyType(found["requirement"]),
         interpretations=MappingProxyType(found["interpretation"]),
         profiles=MappingProxyType(found["profile"]),
+        commands=MappingProxyType(found["command"]),
         limits=MappingProxyType({row.id: row.then["value"] for row in limits.rows} if limits else {}),
         digest=digest or _digest(entries),
     )

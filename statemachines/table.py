@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 
 Value = str | int | bool | None
@@ -33,19 +33,27 @@ class Table:
     kind: str
     columns: Mapping[str, tuple[Value, ...]]
     rows: tuple[Row, ...]
+    #: What was decided before: the same few conditions are asked over and over.
+    _known: dict[tuple[tuple[str, Value], ...], Row] = field(
+        init=False, repr=False, compare=False, default_factory=dict
+    )
 
     def row(self, **conditions: Value) -> Row:
         """The one row for these conditions. A column may be left out where it makes no difference.
 
         Raises LookupError for an unknown column or value, a column that is needed, or no row.
         """
-        for name, value in conditions.items():
+        asked = tuple(conditions.items())
+        if (known := self._known.get(asked)) is not None:
+            return known
+        for name, value in asked:
             if name not in self.columns:
                 raise LookupError(f"table {self.id} has no column {name}; it has {_names(self.columns)}")
             if value not in self.columns[name]:
                 raise LookupError(f"table {self.id}, column {name}: {value!r} is none of {_names(self.columns[name])}")
         found = [row for row in self.rows if row.covers(conditions)]
         if len(found) == 1 and self._covered_by(found[0], conditions):
+            self._known[asked] = found[0]
             return found[0]
         missing = [name for name in self.columns if name not in conditions]
         if missing:

@@ -40,6 +40,10 @@ class Link(Protocol):
         """Whether ``recv`` has a line ready at once: what the process said before something else happened."""
         ...
 
+    def listen(self) -> None:
+        """What a command said to wait for may have happened: its silence is no longer taken for rest."""
+        ...
+
     def kill(self) -> None:
         """SIGKILL, or its simulation: nothing of the process runs any more."""
         ...

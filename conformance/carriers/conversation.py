@@ -80,6 +80,10 @@ class Conversation:
         if cmd in _WORK or cmd == "resume":
             self._paused = self._rested = False
 
+    def stirred(self) -> None:
+        """Something outside changed on which a waiting command may depend: it says how it stands by another line."""
+        self._rested = False
+
     def heard(self, message: Mapping[str, Any]) -> None:
         """A message came in; raises BadMessage when it fits nothing that was asked."""
         if "event" in message:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 from conformance.carriers.base import Link, Message, Session
@@ -16,6 +17,7 @@ from conformance.kit.remote import Exchange, RemoteAnswer, RemoteUnknown, Reques
 from conformance.remote.remote import Conn, Drop, Remote, Reply
 
 
+@cache
 def store_root() -> Path:
     """Where state directories are made: memory-backed where the machine has it, else the temporary directory."""
     shm = Path("/dev/shm")
@@ -85,6 +87,9 @@ class InProcessLink:
         """Whether it has said anything that was not taken yet."""
         return bool(self._engine.outbox)
 
+    def listen(self) -> None:
+        """Nothing: a simulated process goes on only when it is told to."""
+
     def kill(self) -> None:
         """Cut the ports, close the connections, break what it holds open at the remote."""
         self._engine.crash()
@@ -114,11 +119,12 @@ class InProcessSession:
         return f"inprocess://{proc}"
 
     def close(self) -> None:
-        """Crash what still runs, then drop it all."""
+        """Remove the directory, crash what still runs, then drop it all."""
+        # In this order a store sees at its end that its file is gone, and does not write back what nobody will read.
+        shutil.rmtree(self.state_dir, ignore_errors=True)
         for engine in self._engines:
             engine.crash()
         self._engines.clear()
-        shutil.rmtree(self.state_dir, ignore_errors=True)
 
 
 class InProcessCarrier:

@@ -77,6 +77,11 @@ class ProcessLink:
             self._run()
         return self._inbox.popleft() if self._inbox else None
 
+    def listen(self) -> None:
+        """Listen again, with the whole deadline, to a command that said that it waits."""
+        self._talk.stirred()
+        self._since = time.monotonic()
+
     def kill(self) -> None:
         """SIGKILL to the process group; what the process had sent by then is still logged."""
         if not self._alive:

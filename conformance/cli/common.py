@@ -7,6 +7,8 @@ import difflib
 import sys
 from typing import TYPE_CHECKING, Any
 
+from conformance.plain import plain
+
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 else:
@@ -16,9 +18,14 @@ USAGE = 2
 
 
 def refuse(sentence: object, code: int = USAGE) -> int:
-    """Say one sentence on stderr and give the exit code."""
-    print(f"onceproof: {sentence}", file=sys.stderr)
+    """Say one sentence on stderr and give the exit code; what a driver or a file contributed is made harmless."""
+    print(f"onceproof: {plain(sentence, lines=True)}", file=sys.stderr)
     return code
+
+
+def say(page: str) -> None:
+    """Print a page that ends in a line break; control characters do not reach the terminal."""
+    print(plain(page, lines=True), end="")
 
 
 def nearest(word: str, known: list[str]) -> str:

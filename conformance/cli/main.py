@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
+import os
 import sys
+import traceback
 from collections.abc import Sequence
 
+#: A fault of the suite itself: never the exit code of a verdict (DESIGN section 7).
+SUITE_FAILED = 5
 COMMANDS = {
     "list": ("conformance.cli.list", "what is specified, and what of it is live"),
     "explain": ("conformance.cli.explain", "one requirement: what it demands, why, and how it is judged"),
@@ -32,6 +37,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             importlib.import_module(module).add_parser(subparsers)
         else:
             subparsers.add_parser(name, help=text, add_help=False)
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show an arrow gets its number, never a traceback. Replaced streams need no such care.
+        with contextlib.suppress(AttributeError):
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     args = parser.parse_args(words)
     try:
         code: int = args.run(args)
@@ -42,4 +51,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
+    except Exception as bug:
+        return _bug(bug)
     return code
+
+
+def _bug(bug: Exception) -> int:
+    """A failure that nobody foresaw: one sentence, and the traceback for those who ask for it."""
+    if os.environ.get("ONCEPROOF_TRACEBACK"):
+        traceback.print_exception(bug)
+    frame = traceback.extract_tb(bug.__traceback__)[-1]
+    where = f"{os.path.basename(frame.filename)}:{frame.lineno}"
+    from conformance.cli.common import refuse  # noqa: PLC0415
+
+    return refuse(
+        f"the suite itself failed, which says nothing about the driver: {type(bug).__name__}: {bug} ({where});"
+        " set ONCEPROOF_TRACEBACK=1 and report what it prints",
+        SUITE_FAILED,
+    )

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from conformance.cli.common import Subparsers, refuse
+from conformance.cli.common import Subparsers, refuse, say
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -19,9 +19,10 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Exit 1 if the violation shows again, 0 if it does not, 3 if the driver could not be used."""
-    from conformance.carriers.base import DriverProblem  # noqa: PLC0415
+    from conformance.carriers.base import DriverProblem, SuiteProblem  # noqa: PLC0415
     from conformance.drivers import UnknownDriver, carrier_maker, identify  # noqa: PLC0415
     from conformance.families import FAMILIES  # noqa: PLC0415
+    from conformance.plain import plain  # noqa: PLC0415
     from conformance.report.story import story  # noqa: PLC0415
     from conformance.search.failures import replay  # noqa: PLC0415
     from conformance.trace import TraceError, read_trace  # noqa: PLC0415
@@ -37,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
         return refuse(f"{args.file}: this onceproof knows no family {trace.program.family!r}")
     if trace.spec != spec.digest:
         print(
-            f"note: the trace was made with another specification ({trace.spec[:12]}, here {spec.digest[:12]})",
+            f"note: the trace was made with another specification ({plain(trace.spec[:12])}, here {spec.digest[:12]})",
             file=sys.stderr,
         )
     family = FAMILIES[trace.program.family]
@@ -47,14 +48,16 @@ def run(args: argparse.Namespace) -> int:
         seen = replay(family, trace.program, carrier, trace.requirement, readings)
     except DriverProblem as problem:
         return refuse(f"the driver could not be used: {problem}", 3)
+    except SuiteProblem as problem:
+        return refuse(f"the suite failed, which says nothing about the driver: {problem}", 5)
     finally:
         carrier.shutdown()
     failing = [(v, h) for v, h in seen if v is not None]
     if not failing:
-        print(f"{trace.requirement} holds: the violation did not show in {len(seen)} runs of {args.file}")
+        say(f"{plain(trace.requirement)} holds: the violation did not show in {len(seen)} runs of {plain(args.file)}\n")
         return 0
     from dataclasses import replace as with_members  # noqa: PLC0415
 
     again = with_members(trace, violation=failing[0][0], history=failing[0][1], failed=len(failing), runs=len(seen))
-    print(story(again, spec, str(args.file)), end="")
+    say(story(again, spec, str(args.file)))
     return 1

@@ -6,7 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
-from conformance.cli.common import Subparsers, refuse
+from conformance.cli.common import Subparsers, refuse, say
 from conformance.search.plan import BUDGETS
 
 
@@ -20,7 +20,7 @@ def add_parser(subparsers: Subparsers) -> None:
     )
     parser.add_argument("--profile", action="append", default=[], help="only this profile (may be repeated)")
     parser.add_argument("--only", action="append", default=[], metavar="ID", help="judge only this requirement")
-    parser.add_argument("--budget", choices=tuple(BUDGETS), default="ci")
+    parser.add_argument("--budget", choices=tuple(BUDGETS), default="ci", help="how much is searched (default: ci)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random walks (default: 0)")
     parser.add_argument("--jobs", type=_jobs, default=os.cpu_count() or 1, metavar="N", help="worker processes")
     parser.add_argument("--out", type=Path, default=Path("runs/latest"), metavar="DIR", help="where reports go")
@@ -51,12 +51,12 @@ def run(args: argparse.Namespace) -> int:
     except OSError as problem:
         return refuse(f"{problem.filename or args.out}: {problem.strerror}; choose another --out")
     report = render(path)
-    print(terminal(report, load(), str(path.parent / "report.json")), end="")
+    say(terminal(report, load(), str(path.parent / "report.json")))
     return 130 if report.footer["interrupted"] else report.verdict.exit
 
 
 def _jobs(text: str) -> int:
-    number = int(text)
+    number = int(text) if text.isdecimal() else 0
     if not 1 <= number <= 64:
         raise argparse.ArgumentTypeError("give a number from 1 to 64")
     return number

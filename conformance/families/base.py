@@ -49,5 +49,5 @@ class Family:
     index: Callable[[History], Any]
     walk: Walk
     #: What a driver of this family says when all is done, when it refuses, and when it does not know.
-    lazy: Mapping[str, Mapping[str, Any]]
+    lazy: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     roles: Mapping[str, frozenset[str]] = field(default_factory=dict)

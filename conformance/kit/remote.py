@@ -60,6 +60,9 @@ class Transport(Protocol):
         ...
 
 
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+
+
 class RemotePort:
     """The one way out. It sends exactly what it is asked to, once, and never retries."""
 
@@ -76,7 +79,7 @@ class RemotePort:
 
         Raises :class:`RemoteUnknown` when no complete answer came before ``deadline_mono_ms`` (elapsed ms).
         """
-        body = json.dumps(payload, sort_keys=True, separators=(",", ":")).encode()
+        body = _encode(payload).encode()
         return self.send(step, Request("POST", path, body), deadline_mono_ms)
 
     def send(self, step: str, request: Request, deadline_mono_ms: int | None) -> RemoteAnswer:

@@ -63,6 +63,8 @@ def build(record: RunRecord) -> Report:
     rung = header["identity"]["rung"]
     found = standings(requirements, tally, rung, header["unreachable"], stability)
     covers = len(BUDGETS.get(header["budget"], ())) > 1
+    if record.footer.get("problem") is not None:
+        tally.problems.append(("the rest of the run", record.footer["blame"], record.footer["problem"]))
     for differential in record.differentials:
         for schedule, one, other in differential["different"]:
             tally.problems.append((schedule, "suite", f"the carriers disagree: {one} against {other}"))

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.history import Event
+from conformance.plain import plain
 from conformance.trace import Trace
 from statemachines.spec import Spec
 
-_WIDTH = 34
+_WIDTH = 52
+_LINE = 118
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One step: the column it belongs to (a process, ``ledger`` or ``remote``) and its text; ``seq`` orders it."""
+@dataclass(slots=True)
+class Step:
+    """One numbered step: its text in the column of a process, ``remote`` or ``suite``, and what the ledger showed.
 
-    seq: int
+    ``seqs`` are the events that it tells of: a connection with its request, and the rows that were seen at that moment.
+    """
+
     column: str
     text: str
+    seqs: list[int]
+    ledger: list[str] = field(default_factory=list)
 
 
 def story(trace: Trace, spec: Spec, file: str) -> str:
@@ -27,45 +33,66 @@ def story(trace: Trace, spec: Spec, file: str) -> str:
     requirement = spec.requirements.get(trace.requirement)
     statement = requirement.statement.rstrip(".") if requirement else "unknown requirement"
     where = f"{requirement.source} {requirement.where}" if requirement else ""
-    happened = trace.violation.happened
-    lines = steps(trace.history.events)
-    step = next((n for n, line in enumerate(lines, 1) if line.seq >= trace.violation.seq), len(lines))
+    told = steps(trace.history.events)
+    head = f"FAIL  {plain(trace.requirement)}  {statement}"
     out = [
-        f"FAIL  {trace.requirement}  {statement}    {where}",
-        f"  allowed   {trace.violation.allowed}",
-        f"  happened  {happened}, at step {step}",
-        *table(lines),
-        f"  seen {trace.failed} of {trace.runs}, shrunk from {trace.shrunk_from} steps to {len(trace.program.ops)}"
-        f"       onceproof replay {file}",
+        *([f"{head}    {where}"] if len(head) + len(where) < _LINE else [head, f"      {where}"]),
+        f"  allowed   {plain(trace.violation.allowed)}",
+        f"  happened  {plain(trace.violation.happened)}, at step {step_of(told, trace.violation.seq)}",
+        *table(told),
+        f"  seen {trace.failed} of {trace.runs}, shrunk from {trace.shrunk_from} operations to {len(trace.program.ops)}"
+        f"       onceproof replay {plain(file)}",
     ]
     return "\n".join(line.rstrip() for line in out) + "\n"
 
 
-def table(lines: list[Line]) -> list[str]:
+def step_of(told: list[Step], seq: int) -> int:
+    """The number of the step that tells of an event: the one that names it, else the first that goes beyond it."""
+    named = (number for number, step in enumerate(told, 1) if seq in step.seqs)
+    later = (number for number, step in enumerate(told, 1) if max(step.seqs) >= seq)
+    return next(named, next(later, len(told)))
+
+
+def table(told: list[Step]) -> list[str]:
     """The steps side by side: a column for each process that did something, then ledger and remote."""
-    used = {line.column for line in lines}
-    processes = [c for c in dict.fromkeys(line.column for line in lines) if c not in ("ledger", "remote")]
-    columns = processes + [c for c in ("ledger", "remote") if c in used]
-    width = {c: min(_WIDTH, max([len(c), *(len(x.text) for x in lines if x.column == c)])) for c in columns}
+    processes = [c for c in dict.fromkeys(step.column for step in told) if c not in ("", "remote")]
+    columns = [*processes]
+    columns += ["ledger"] if any(step.ledger for step in told) else []
+    columns += ["remote"] if any(step.column == "remote" for step in told) else []
+    texts: dict[str, list[str]] = {c: [c] for c in columns}
+    for step in told:
+        texts.get(step.column, []).append(step.text)
+        texts.get("ledger", []).extend(step.ledger)
+    # What is wider than a column runs on to the right, where nothing else stands in its line.
+    width = {c: min(_WIDTH, max(map(len, texts[c]))) for c in columns}
     rows = ["  step  " + "  ".join(c.ljust(width[c]) for c in columns)]
-    for number, line in enumerate(lines, 1):
-        cells = [(line.text if c == line.column else "").ljust(width[c]) for c in columns]
-        rows.append(f"  {number:>4}  " + "  ".join(cells))
+    for number, step in enumerate(told, 1):
+        for index, ledger in enumerate(step.ledger or [""]):
+            cells = {"ledger": ledger} if index else {step.column: step.text, "ledger": ledger}
+            line = "  ".join(cells.get(c, "").ljust(width[c]) for c in columns)
+            rows.append(f"  {number:>4}  {line}" if not index else f"  {'':>4}  {line}")
     return rows
 
 
-def steps(events: tuple[Event, ...]) -> list[Line]:
+def steps(events: tuple[Event, ...]) -> list[Step]:
     """What a reader needs of a history: commands, faults in capitals, row changes, the wire, answers."""
+    requested = {e.data["conn"] for e in events if (e.cls, e.kind) == ("wire", "request")}
+    connected: dict[int, int] = {}
     seen: dict[tuple[str, str], str] = {}
-    lines: list[Line] = []
+    told: list[Step] = []
     for event in events:
         if event.cls == "rows":
-            lines.extend(_rows(event, seen))
-        else:
-            text = _TEXTS.get((event.cls, event.kind), _nothing)(event.data)
-            if text is not None:
-                lines.append(Line(event.seq, _column(event), text))
-    return lines
+            _look(event, seen, told)
+            continue
+        if event.kind == "connection" and event.data["conn"] in requested:
+            connected[event.data["conn"]] = event.seq
+            continue
+        text = _TEXTS.get((event.cls, event.kind), _nothing)(event.data)
+        if text is None:
+            continue
+        earlier = [connected[event.data["conn"]]] if event.kind == "request" else []
+        told.append(Step(plain(_column(event)), plain(text), [*earlier, event.seq]))
+    return told
 
 
 def _column(event: Event) -> str:
@@ -74,21 +101,39 @@ def _column(event: Event) -> str:
     return event.proc or "suite"
 
 
-def _rows(event: Event, seen: dict[tuple[str, str], str]) -> Iterator[Line]:
-    for kind, rows in event.data["kinds"].items():
+def _look(event: Event, seen: dict[tuple[str, str], str], told: list[Step]) -> None:
+    """Put what changed in the rows beside the step at which the suite looked.
+
+    Nothing ran between that step and the look, so the rows were so at the step: when a request had arrived, when a call
+    was answered, when a process was paused or killed. Only a look of its own, at the end, makes a step of its own.
+    """
+    changes = list(_changes(event.data["kinds"], seen))
+    if not changes:
+        return
+    if event.data["why"] in ("end", "asked") or not told or told[-1].ledger:
+        told.append(Step("", "", [event.seq], changes))
+    else:
+        told[-1].ledger.extend(changes)
+        told[-1].seqs.append(event.seq)
+
+
+def _changes(kinds: Mapping[str, Any], seen: dict[tuple[str, str], str]) -> list[str]:
+    found = []
+    for kind, rows in kinds.items():
         if kind in ("status_log", "diagnostics"):
             continue
-        current: dict[tuple[str, str], str] = {}
-        for row in rows:
-            identifier = str(next(iter(row.values())))
-            current[kind, identifier] = str(row.get("state", "present"))
-        for key, state in current.items():
-            if seen.get(key) != state:
-                seen[key] = state
-                yield Line(event.seq, "ledger", f"{kind.removesuffix('s')} …{key[1][-4:]} {state}")
-        for key in [k for k in seen if k[0] == kind and k not in current]:
+        current = {(kind, str(next(iter(row.values())))): str(row.get("state", "present")) for row in rows}
+        found += [_row(key, state) for key, state in current.items() if seen.get(key) != state]
+        gone = [key for key in seen if key[0] == kind and key not in current]
+        found += [_row(key, "gone") for key in gone]
+        seen.update(current)
+        for key in gone:
             del seen[key]
-            yield Line(event.seq, "ledger", f"{kind.removesuffix('s')} …{key[1][-4:]} gone")
+    return found
+
+
+def _row(key: tuple[str, str], state: str) -> str:
+    return plain(f"{key[0].removesuffix('s')} {key[1][-6:]} {state}")
 
 
 def _nothing(_: Mapping[str, Any]) -> None:
@@ -103,7 +148,7 @@ def _command(data: Mapping[str, Any]) -> str:
 
 def _answer(data: Mapping[str, Any]) -> str:
     if data["outcome"] != "done":
-        return f"← {data['outcome'].upper()}"
+        return f"← {str(data['outcome']).upper()}"
     found: dict[str, str] = {}
     _find(data.get("result", {}), _TELLING, found)
     # What an answer classifies says more than its status; of the two that are left, the status comes first.
@@ -129,12 +174,12 @@ def _find(value: Any, names: tuple[str, ...], found: dict[str, str]) -> None:
 
 def _fault(data: Mapping[str, Any]) -> str | None:
     action = str(data["action"])
-    step = str(data["point"])
+    step, _, call = str(data["point"]).rpartition(":")
     if action == "lose-ack":
-        return f"{step}: ACKNOWLEDGEMENT LOST ({data.get('world', 'committed').replace('_', ' ')})"
+        return f"{step}: ACKNOWLEDGEMENT LOST, {data.get('world', 'committed').replace('_', ' ')}"
     if action == "fail":
-        return f"{step}: FAILS"
-    return None if action == "crash" else f"{step}: {action}"
+        return f"{step}: {call.upper()} FAILS"
+    return None if action == "crash" else f"{step}: {action.upper()}D at {call}".replace("HANGD", "HANGS")
 
 
 def _time(data: Mapping[str, Any]) -> str:
@@ -142,20 +187,31 @@ def _time(data: Mapping[str, Any]) -> str:
     return f"time is {data['mono_ms'] / 1000:.0f} s{trust}"
 
 
+def _behaviour(data: Mapping[str, Any]) -> str:
+    return f"{data['kind']} {data['status']}" if "status" in data else str(data["kind"])
+
+
+def _script(data: Mapping[str, Any]) -> str | None:
+    return "will " + ", ".join(_behaviour(b) for b in data["behaviours"]) if data["behaviours"] else None
+
+
+def _request(data: Mapping[str, Any]) -> str:
+    fate = "" if data["read"] else " UNREAD"
+    number = f"  ({data['conn']})" if data["conn"] > 1 else ""
+    return f"{data['method']} {data['path']} {data['marker'] or '(no marker)'}{fate}{number}"
+
+
 _TEXTS: dict[tuple[str, str], Any] = {
     ("suite", "command"): _command,
     ("suite", "fault"): _fault,
+    ("suite", "missed"): lambda data: f"{data['point']}: {data['action']} DID NOT HAPPEN",
     ("suite", "kill"): lambda data: f"KILLED ({data['why']})",
     ("suite", "time"): _time,
-    ("suite", "script"): lambda data: (
-        "will " + ", ".join(b["kind"] for b in data["behaviours"]) if data["behaviours"] else None
-    ),
-    ("suite", "release"): lambda data: f"lets go: {data['behaviour']['kind']}",
+    ("suite", "script"): _script,
+    ("suite", "release"): lambda data: f"lets go: {_behaviour(data['behaviour'])}",
     ("answer", "answer"): _answer,
     ("wire", "connection"): lambda data: f"connection {data['conn']}",
-    ("wire", "request"): lambda data: (
-        f"{data['method']} {data['path']} {data['marker'] or '(no marker)'}" + ("" if data["read"] else " UNREAD")
-    ),
+    ("wire", "request"): _request,
     ("wire", "response"): lambda data: (
         f"{data['how'].upper()}" if data["how"] != "answered" else f"answers {data['status']}"
     ),

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import textwrap
+
+from conformance.plain import plain
 from conformance.report.model import Report
 from conformance.report.story import story
 from conformance.verdict import Standing
 from statemachines.spec import Spec
 
+_WIDTH = 118
 _MARKS = {"pass": "ok", "fail": "FAIL", "unstable": "UNSTABLE", "uncovered": "UNCOVERED"}
 
 
@@ -14,7 +18,8 @@ def terminal(report: Report, spec: Spec, where: str) -> str:
     """The whole report as plain text, ending in a line break."""
     identity, header = report.header["identity"], report.header
     lines = [
-        f"onceproof: {identity['name']} {identity['version']} ({identity['language']}), rung {identity['rung']},"
+        f"onceproof: {plain(identity['name'])} {plain(identity['version'])} ({plain(identity['language'])}),"
+        f" rung {identity['rung']},"
         f" budget {header['budget']}, seed {header['seed']}",
         "",
         *_requirements(report.standings),
@@ -22,14 +27,15 @@ def terminal(report: Report, spec: Spec, where: str) -> str:
     for failure in report.failures:
         lines += ["", story(failure.trace, spec, failure.file).rstrip("\n")]
     for scenario, why in report.out_of_tier:
-        lines.append(f"not run at this rung: {scenario} ({why})")
+        lines.append(f"not run at this rung: {scenario} ({plain(why)})")
     faults = ", ".join(f"{count} {kind}" for kind, count in sorted(report.tally.faults.items()))
     lines += [
         "",
         f"{report.tally.schedules} schedules over {report.points} fault points in {report.footer['seconds']} s;"
         f" {report.tally.missed} faults missed",
-        f"faults that struck: {faults or 'none'}",
-        f"{report.verdict.verdict}: {report.verdict.why}; {_proved(report)}",
+        *_listed("missed: ", [f"{plain(what)} in {schedule}" for schedule, what in report.tally.first_missed]),
+        *textwrap.wrap(f"faults that struck: {faults or 'none'}", _WIDTH, subsequent_indent="  "),
+        *_verdict(report),
     ]
     if header["filtered"]:
         lines.append("this run was filtered, so it claims nothing")
@@ -39,13 +45,27 @@ def terminal(report: Report, spec: Spec, where: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _verdict(report: Report) -> list[str]:
+    """The verdict first; of a reason with several lines (a driver's last words) the others below it."""
+    why, *more = report.verdict.why.splitlines() or [""]
+    return [
+        f"{report.verdict.verdict}: {plain(why)}",
+        *(f"    {plain(line)}" for line in more),
+        _proved(report),
+    ]
+
+
+def _listed(name: str, items: list[str]) -> list[str]:
+    return [f"{name if not index else ' ' * len(name)}{item}" for index, item in enumerate(items)]
+
+
 def _requirements(standings: tuple[Standing, ...]) -> list[str]:
     lines = []
     for s in standings:
         met = sum(1 for count in s.met.values() if count)
-        counts = ", ".join(f"{cell} {count}" for cell, count in s.met.items())
+        counts = ", ".join(f"{cell} {count}" for cell, count in s.met.items() if count)
         mark = _MARKS.get(s.status, s.status)
-        lines.append(f"{mark:<12} {s.requirement.id:<11} {met}/{len(s.met)} cells  {counts}")
+        lines.append(f"{mark:<12} {s.requirement.id:<11} {met}/{len(s.met)} cells  {counts}".rstrip())
         if s.unmet and s.status != "fail":
             lines.append(f"{'':<12} {'':<11} never occurred: {', '.join(s.unmet)}")
     return lines

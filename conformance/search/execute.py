@@ -30,6 +30,7 @@ class Process:
     paused: int | None = None
     labelled: tuple[str, int] | None = None
     latest: tuple[str, int] = ("", 0)
+    waits_since: int = 0
     answered: dict[int, Message] = field(default_factory=dict)
 
 
@@ -74,6 +75,7 @@ class Execution:
         self._program = program
         self._carrier = carrier
         self._recorder = Recorder()
+        self._note = self._recorder.add
         self._config = program.config
         self._remote = Remote(self._recorder, contract(program.configs), self._on_connect, self._on_request)
         self._timed = carrier.rung != "L0"
@@ -89,6 +91,7 @@ class Execution:
         self._armed: list[ArmedFault] = []
         self._op_index = -1
         self._log_seen = 0
+        self._done = 0
         self.points: list[Point] = []
         self.rows_supported = carrier.rung != "L0"
 
@@ -163,6 +166,8 @@ class Execution:
             self._remote.script(behaviours)
         elif op.op == "settle":
             self._settle()
+            if not self._timed and not self._remote.held():
+                self._hear_waiting()
         elif op.op == "free":
             self._free()
         elif op.op == "restart":
@@ -226,17 +231,19 @@ class Execution:
 
     def _send(self, process: Process, cmd: str, args: Mapping[str, Any]) -> int:
         self._next_id += 1
+        # In process, the remote may be asked before this returns, and other requests are numbered meanwhile.
+        number = self._next_id
         process.link.send(
             {
                 "v": 1,
-                "id": self._next_id,
+                "id": number,
                 "cmd": cmd,
                 "actor": process.name,
                 "args": dict(args),
                 "deadline_ms": 10_000,
             }
         )
-        return self._next_id
+        return number
 
     def _ask(self, process: Process, cmd: str, args: Mapping[str, Any]) -> Message:
         """Send a request that is answered at once, also while a command is outstanding."""
@@ -274,6 +281,7 @@ class Execution:
         elif event == "point":
             self._on_point(process, message)
         elif event == "waiting":
+            process.waits_since = self._done
             self._note("note", "waiting", process.name, on=message.get("on"))
         else:
             raise DriverProblem(f"process {process.name!r} sent the unknown event {event!r}")
@@ -285,6 +293,7 @@ class Execution:
             return
         number, cmd = process.outstanding
         process.outstanding = None
+        self._done += message["outcome"] == "done"
         members = {k: v for k, v in message.items() if k in ("outcome", "result", "detail", "feature", "reason")}
         self._note("answer", "answer", process.name, id=number, cmd=cmd, **members)
         self._snapshot("after answer")
@@ -413,9 +422,9 @@ class Execution:
 
     def _settle(self) -> None:
         for _ in range(_MAX_ROUNDS):
-            before = sum(e.cls in ("answer", "wire") for e in self._recorder.events)
+            before = len(self._recorder.events)
             self._tick()
-            if before == sum(e.cls in ("answer", "wire") for e in self._recorder.events):
+            if not any(e.cls in ("answer", "wire") for e in self._recorder.events[before:]):
                 return
         raise DriverProblem(f"the processes did not come to rest within {_MAX_ROUNDS} rounds of set_time")
 
@@ -427,6 +436,16 @@ class Execution:
         for conn in self._remote.held():
             self._release(conn.proc, Behaviour())
         self._settle()
+
+    def _hear_waiting(self) -> None:
+        """Below L1 no `set_time` makes a waiting command look again: it does so by itself, and is listened to.
+
+        Only if some other command has been done since: before, there is nothing new for it to see.
+        """
+        for process in list(self._processes.values()):
+            if process.outstanding is not None and process.waits_since < self._done:
+                process.link.listen()
+                self._drain(process)
 
     def _restart(self) -> None:
         for process in list(self._processes.values()):
@@ -470,9 +489,6 @@ class Execution:
 
     def _clock(self) -> dict[str, Any]:
         return {"wall_ms": self._wall_ms, "mono_ms": self._mono_ms, "trusted": self._trusted}
-
-    def _note(self, cls: str, kind: str, proc: str = "", **data: Any) -> None:
-        self._recorder.add(cls, kind, proc, **data)
 
 
 def _why(reply: Message) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -38,10 +39,15 @@ def outcomes(job: Job, jobs: int) -> Iterator[Outcome]:
         finally:
             carrier.shutdown()
         return
-    with multiprocessing.get_context("fork").Pool(jobs) as pool:
+    with multiprocessing.get_context("fork").Pool(jobs, _leave_interrupts) as pool:
         yield from pool.imap(_one, range(len(job.programs)), chunksize=8)
         pool.close()
         pool.join()
+
+
+def _leave_interrupts() -> None:
+    """An interrupt is for the parent, which ends the workers; they have nothing to say about it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _one(index: int) -> Outcome:

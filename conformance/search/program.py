@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from conformance.remote.script import Behaviour
+
 #: op -> (members it must have, members it may have). A crash is a pause or hang at the point and a kill by the suite.
 OPS: Final[dict[str, tuple[frozenset[str], frozenset[str]]]] = {
     "start": (frozenset({"proc"}), frozenset({"config"})),
@@ -22,6 +24,22 @@ OPS: Final[dict[str, tuple[frozenset[str], frozenset[str]]]] = {
     "free": (frozenset(), frozenset()),
     "restart": (frozenset(), frozenset()),
     "snapshot": (frozenset(), frozenset()),
+}
+#: Integers that every language can hold exactly (DESIGN section 5).
+MAX_INT: Final = 2**53
+_TYPES: Final[dict[str, type]] = {
+    **dict.fromkeys(("proc", "cmd", "point", "action", "world", "call"), str),
+    **dict.fromkeys(("args", "behaviour"), dict),
+    **dict.fromkeys(("changes", "effect", "behaviours"), list),
+    **dict.fromkeys(("nth", "ms", "wall_jump_ms"), int),
+    "trusted": bool,
+}
+_TYPE_NAMES: Final[dict[type, str]] = {
+    str: "text",
+    dict: "object",
+    list: "list",
+    int: f"integer up to {MAX_INT}",
+    bool: "boolean",
 }
 
 
@@ -53,6 +71,12 @@ class Op:
             raise ValueError(f"op {kind!r} lacks {', '.join(sorted(missing))}")
         if extra := given - must - may:
             raise ValueError(f"op {kind!r} has no member {', '.join(sorted(extra))}")
+        for name in given:
+            wanted = _TYPES.get(name)
+            if wanted is not None and (type(obj[name]) is not wanted or (wanted is int and abs(obj[name]) > MAX_INT)):
+                raise ValueError(f"op {kind!r}: {name} is no {_TYPE_NAMES[wanted]}")
+        for behaviour in [obj["behaviour"]] if kind == "release" else obj.get("behaviours", ()):
+            Behaviour.from_json(behaviour)
         return Op(kind, {k: v for k, v in obj.items() if k != "op"})
 
 
@@ -89,6 +113,11 @@ class Program:
     @staticmethod
     def from_json(obj: Mapping[str, Any]) -> Program:
         """The inverse of :meth:`to_json`; raises KeyError or ValueError for what does not fit."""
+        for name, wanted in (("id", str), ("family", str), ("config", dict), ("limits", dict), ("ops", list)):
+            if type(obj[name]) is not wanted:
+                raise ValueError(f"{name} of the program is no {_TYPE_NAMES[wanted]}")
+        if not all(isinstance(op, dict) for op in obj["ops"]):
+            raise ValueError("ops of the program are no objects")
         ops = tuple(Op.from_json(op) for op in obj["ops"])
         return Program(obj["id"], obj["family"], obj["config"], ops, obj["limits"])
 

@@ -58,7 +58,8 @@ def _resolve(op: Op, position: int, points: list[Point]) -> Op:
             continue
         name = f"{point.point.rpartition(':')[0]}:{op.args['call']}"
         before = sum(p.point == name for p in mine[:index])
-        nth = before + 1 if op.args["call"] == "committed" else max(before, 1)
+        # The commit itself and what follows it are not among those before; its beginning and its writes are.
+        nth = before + 1 if op.args["call"] in ("commit", "committed") else max(before, 1)
         args = {"proc": op.proc, "point": name, "nth": nth, "action": op.args["action"]}
         extra = {"world": op.args["world"]} if "world" in op.args else {}
         return Op("arm", {**args, **extra, "changes": [list(c) for c in point.changes]})

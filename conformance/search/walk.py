@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from conformance.carriers.base import Carrier, DriverProblem
+from conformance.carriers.base import Carrier, DriverProblem, SuiteProblem
 from conformance.families.base import Family
 from conformance.outcome import Outcome, weigh
 from conformance.search.execute import Execution
@@ -45,10 +45,10 @@ def walk(
         execution.begin()
         return execution
 
-    def finish(execution: Execution, ops: list[Op]) -> None:
+    def finish(execution: Execution, ops: list[Op], problem: DriverProblem | SuiteProblem | None) -> None:
         ending = closing(family, restart=len(results) % 2 == 0)
         program = _program(family, seed, len(results), (*ops, *ending))
-        results.append(WalkResult(program, _outcome(family, program, execution, ending, readings)))
+        results.append(WalkResult(program, _outcome(family, program, execution, ending, readings, problem)))
 
     explore(family.walk, arms, seed, examples, STEPS, begin, finish)
     yield from results
@@ -64,15 +64,23 @@ def _program(family: Family, seed: int, number: int, ops: tuple[Op, ...]) -> Pro
 
 
 def _outcome(
-    family: Family, program: Program, execution: Execution, ending: tuple[Op, ...], readings: Mapping[str, str]
+    family: Family,
+    program: Program,
+    execution: Execution,
+    ending: tuple[Op, ...],
+    readings: Mapping[str, str],
+    problem: DriverProblem | SuiteProblem | None,
 ) -> Outcome:
     try:
+        if problem is not None:
+            raise problem
         for op in ending:
             execution.do(op)
         history = replace(execution.end(), schedule=program.id)
         return weigh(family, history, readings)
-    except DriverProblem as problem:
-        return Outcome(program.id, {}, {}, (), {}, str(problem), "driver")
+    except (DriverProblem, SuiteProblem) as failure:
+        blame = "driver" if isinstance(failure, DriverProblem) else "suite"
+        return Outcome(program.id, {}, {}, (), {}, str(failure), blame)
     finally:
         execution.close()
 

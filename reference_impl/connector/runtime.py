@@ -81,7 +81,7 @@ class Connector:
     def snapshot(self) -> Mapping[str, Any]:
         """All durable rows in their canonical columns."""
         kinds = dict(self._store.rows(_ROWS))
-        kinds["records"] = [{**row, "fields": json.loads(row["fields"])} for row in kinds["records"]]
+        kinds["records"] = [_record(row) for row in kinds["records"]]
         return {"source": "store", "kinds": kinds}
 
     def trigger(self, args: Raw) -> dict[str, Any]:
@@ -127,3 +127,13 @@ class Connector:
         except AckLost:
             return {"status": "unknown", "reason": "unavailable"}
         return {"status": "done" if changed else "absent"}
+
+
+def _record(row: Raw) -> dict[str, Any]:
+    return {
+        "id": row["id"],
+        "object": row["object"],
+        "deleted": bool(row["deleted"]),
+        "locked": bool(row["locked"]),
+        "fields": json.loads(row["fields"]),
+    }

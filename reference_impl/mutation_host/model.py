@@ -10,10 +10,12 @@ from typing import Any
 
 from reference_impl.store import Row
 
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
+
 
 def canonical_json(value: Any) -> str:
     """Sorted keys, no insignificant white space: adapter-v1-canonical-json for ASCII and integers."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return _encode(value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,14 @@ from pathlib import Path
 
 from statemachines import layout
 from statemachines.findings import Finding
-from statemachines.lint import interpretations, lifecycles, procedures, requirements, tables
+from statemachines.lint import commands, interpretations, lifecycles, procedures, requirements, tables
 from statemachines.lint.registry import RULES, Context
 from statemachines.sources import Sources
 
 __all__ = ["lint", "lint_rules"]
 
 # Importing the modules registers their rules.
-MODULES = (lifecycles, procedures, tables, requirements, interpretations)
+MODULES = (commands, lifecycles, procedures, tables, requirements, interpretations)
 
 
 def lint(spec_root: Path | None = None) -> list[Finding]:

@@ -16,10 +16,11 @@ from conformance.families.connector_push.scenarios import SCENARIOS, TAIL
 from conformance.search.program import Op
 from statemachines.model import Lifecycle
 from statemachines.spec import load
+from tests.push.runs import history, plan
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "spec/schema/config.connector-push.schema.json").read_text(encoding="utf-8"))
-COMMANDS = yaml.safe_load((ROOT / "spec/commands/connector_push.yaml").read_text(encoding="utf-8"))
+FAMILY = load().commands["connector-push"]
 LINK, ATTEMPT = (load().lifecycles[name] for name in ("remote_link", "create_attempt"))
 
 
@@ -57,8 +58,26 @@ def calls() -> list[Op]:
 
 def test_every_command_of_the_scenarios_has_valid_arguments() -> None:
     for op in calls():
-        schema = {**COMMANDS["commands"][op.args["cmd"]]["args"], "definitions": COMMANDS["definitions"]}
-        assert [e.message for e in Draft202012Validator(schema).iter_errors(op.args["args"])] == []
+        command = FAMILY.commands[op.args["cmd"]]
+        assert command.live
+        assert [e.message for e in Draft202012Validator(FAMILY.closed(command.args)).iter_errors(op.args["args"])] == []
+
+
+def test_every_answer_and_every_row_of_the_reference_is_as_described() -> None:
+    results = {name: Draft202012Validator(FAMILY.closed(c.result)) for name, c in FAMILY.commands.items()}
+    results["recover"] = Draft202012Validator(FAMILY.closed(FAMILY.recovery.result))
+    snapshot = Draft202012Validator(FAMILY.snapshot(load().lifecycles))
+    seen = set()
+    for program in plan().programs[::29]:
+        for event in history(program).of("answer", "rows"):
+            if event.cls == "rows":
+                said = {"source": "store", "kinds": event.data["kinds"]}
+                assert [e.message for e in snapshot.iter_errors(said)] == [], program.id
+            elif event.data["outcome"] == "done":
+                seen.add(event.data["cmd"])
+                wrong = results[event.data["cmd"]].iter_errors(event.data["result"])
+                assert [e.message for e in wrong] == [], program.id
+    assert seen >= {"push.write_record", "push.delete_record", "push.trigger", "push.work", "push.operate", "recover"}
 
 
 def golden(lc: Lifecycle) -> dict[str, Any]:

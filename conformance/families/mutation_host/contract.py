@@ -9,6 +9,7 @@ from dataclasses import replace
 from conformance.remote.remote import Parsed, Reply
 
 _PREFIX = "/effect/"
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
 class EffectContract:
@@ -40,5 +41,5 @@ class EffectContract:
 
 
 def _json(status: int, value: dict[str, object]) -> Reply:
-    body = json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+    body = _encode(value).encode()
     return Reply(status, body, len(body))

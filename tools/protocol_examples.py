@@ -1,0 +1,260 @@
+"""Conversations of the reference in real processes, as text for the documents (see `write_docs.py`).
+
+Nothing here is typed by hand: each example is cut out of what the suite and a driver really said. Only what differs
+from run to run is replaced: the state directory, the ports, and the numbers of messages, which begin at 1 in each.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from conformance.carriers.base import Carrier, Link, Message, Session
+from conformance.carriers.subprocess import ForkedCarrier
+from conformance.drivers import identify
+from conformance.families.mutation_host.contract import EffectContract
+from conformance.families.mutation_host.scenarios import ALICE, CONFIG, DEADLINE_MS, FAMILY, cancel, housekeep, invoke
+from conformance.history import Recorder
+from conformance.remote.remote import Remote
+from conformance.remote.request import RequestParser, answer
+from conformance.search.execute import EPOCH_MS, Execution
+from conformance.search.program import SETTLE, Op, Program, call, kill, recover, release, script, start, time
+
+ASK, SAY = "→", "←"
+
+
+@dataclass(slots=True)
+class Tape:
+    """What was said, in order: (direction, process, message)."""
+
+    lines: list[tuple[str, str, Message]] = field(default_factory=list)
+    directory: str = ""
+    ports: dict[str, int] = field(default_factory=dict)
+
+    def text(self, message: Message, numbers: dict[int, int]) -> str:
+        """One message as the line that it was, with what differs between runs replaced."""
+        if "id" in message:
+            message = {**message, "id": numbers.setdefault(message["id"], len(numbers) + 1)}
+        line = json.dumps(message, separators=(",", ":"))
+        if self.directory:
+            line = line.replace(self.directory, "/dev/shm/onceproof-1")
+        return re.sub(r"http://127\.0\.0\.1:(\d+)", lambda m: f"http://127.0.0.1:{self._port(m[1])}", line)
+
+    def _port(self, real: str) -> int:
+        return self.ports.setdefault(real, 40001 + len(self.ports))
+
+    def dialogue(self, keep: Callable[[str, Message], bool]) -> str:
+        """The lines that are wanted, each with its direction."""
+        numbers: dict[int, int] = {}
+        return "\n".join(f"{way} {self.text(m, numbers)}" for way, proc, m in self.lines if keep(proc, m))
+
+
+class _Tapped:
+    """A link that writes down what passes."""
+
+    def __init__(self, link: Link, proc: str, tape: Tape) -> None:
+        self._link, self._proc, self._tape = link, proc, tape
+
+    def send(self, message: Message) -> None:
+        self._tape.lines.append((ASK, self._proc, message))
+        self._link.send(message)
+
+    def recv(self) -> Message | None:
+        message = self._link.recv()
+        if message is not None:
+            self._tape.lines.append((SAY, self._proc, message))
+        return message
+
+    def pending(self) -> bool:
+        return self._link.pending()
+
+    def listen(self) -> None:
+        self._link.listen()
+
+    def kill(self) -> None:
+        self._link.kill()
+
+
+class _TappedSession:
+    def __init__(self, session: Session, tape: Tape) -> None:
+        self._session, self._tape = session, tape
+        self.state_dir: Path = session.state_dir
+        tape.directory = str(session.state_dir)
+
+    def start(self, proc: str) -> Link:
+        return _Tapped(self._session.start(proc), proc, self._tape)
+
+    def base_url(self, proc: str) -> str:
+        return self._session.base_url(proc)
+
+    def close(self) -> None:
+        self._session.close()
+
+
+class TappedCarrier:
+    """Carries what another carrier does, and keeps the conversation."""
+
+    def __init__(self, carrier: Carrier) -> None:
+        self._carrier = carrier
+        self.name, self.rung = carrier.name, carrier.rung
+        self.tape = Tape()
+
+    def open(self, remote: Remote) -> Session:
+        """One schedule."""
+        return _TappedSession(self._carrier.open(remote), self.tape)
+
+    def shutdown(self) -> None:
+        """End it."""
+        self._carrier.shutdown()
+
+
+def _play(carrier: Carrier, ops: tuple[Op, ...], *, record: bool = False) -> Tape:
+    tapped = TappedCarrier(carrier)
+    Execution(Program("example", FAMILY, CONFIG, ops, {}), tapped, lambda _: EffectContract(), record=record).run()
+    return tapped.tape
+
+
+def _of(tape: Tape, proc: str, *wanted: str) -> str:
+    """What one process was asked under these verbs or commands, with its answers; events count as wanted by name."""
+    ids: set[int] = set()
+
+    def keep(who: str, message: Message) -> bool:
+        if who != proc:
+            return False
+        if "event" in message:
+            return message["event"] in wanted
+        if "cmd" in message:
+            name = message["args"].get("name", message["cmd"])
+            if name in wanted:
+                ids.add(message["id"])
+        return message["id"] in ids
+
+    return tape.dialogue(keep)
+
+
+def examples() -> dict[str, str]:
+    """Every example by name: lines with their direction, or HTTP as text."""
+    carrier = ForkedCarrier("reference:process", [sys.executable, "-m", "reference_impl"])
+    try:
+        return {**_basic(carrier), **_durable(carrier), **_points(carrier), **_effect(carrier)}
+    finally:
+        carrier.shutdown()
+
+
+def _basic(carrier: Carrier) -> dict[str, str]:
+    """What every driver meets."""
+    tapped = TappedCarrier(carrier)
+    identify(tapped)
+    found = {"hello": _of(tapped.tape, "hello", "hello")}
+    plain = _play(carrier, (start("w1"), invoke("w1", "q1", "m1", "k1"), start("w2"), invoke("w2", "q2", "m1", "k1")))
+    found["reset"] = _of(plain, "w1", "reset")
+    found["reset-existing"] = _of(plain, "w2", "reset")
+    found["invoke-applied"] = _of(plain, "w1", "host.invoke")
+    found["invoke-replay"] = _of(plain, "w2", "host.invoke")
+    lost = (script("apply-then-drop", "definite-refusal"), start("w1"), invoke("w1", "q1", "m1", "k1"))
+    tape = _play(carrier, (*lost, start("w2"), invoke("w2", "q2", "m2"), start("w3"), invoke("w3", "q3", "m3", "k1")))
+    found["invoke-unknown"] = _of(tape, "w1", "host.invoke")
+    found["invoke-refused"] = _of(tape, "w2", "host.invoke")
+    found["invoke-conflict"] = _of(tape, "w3", "host.invoke")
+    mallory = {**ALICE, "caller": "mallory"}
+    denied = invoke("w1", "q1", "m1", "k1").args["args"]["request"]
+    tape = _play(carrier, (start("w1"), call("w1", "host.invoke", context=mallory, request=denied)))
+    found["invoke-denied"] = _of(tape, "w1", "host.invoke")
+    tape = _play(
+        carrier,
+        (
+            script("hold"),
+            start("w1"),
+            invoke("w1", "q1", "m1", "k1"),
+            kill("w1"),
+            start("r1"),
+            recover("r1"),
+            cancel("r1", "q1"),
+            housekeep("r1"),
+            call("r1", "host.describe"),
+            call("r1", "host.sing"),
+        ),
+    )
+    found["no-answer"] = _of(tape, "w1", "host.invoke")
+    for name, verb in (("recover", "recover"), ("cancel", "host.cancel"), ("housekeep", "host.housekeep")):
+        found[name] = _of(tape, "r1", verb)
+    found["describe"] = _of(tape, "r1", "host.describe")
+    found["unsupported"] = _of(tape, "r1", "host.sing")
+    return found
+
+
+def _durable(carrier: Carrier) -> dict[str, str]:
+    """What rung L1 adds, and a command that waits."""
+    held = (script("hold"), start("w1"), invoke("w1", "q1", "m1", "k1"))
+    tape = _play(carrier, (*held, start("w2"), invoke("w2", "q2", "m1", "k1"), release("w1"), SETTLE))
+    mine = [m for _, proc, m in tape.lines if proc == "w2"]
+    asked = next(m["id"] for m in mine if m.get("cmd") == "command")
+    nudged = next(m["id"] for m in mine if m.get("cmd") == "set_time")
+    found = {"waiting": tape.dialogue(lambda proc, m: proc == "w2" and m["id"] in (asked, nudged))}
+    tape = _play(carrier, (start("w1"), invoke("w1", "q1", "m1", "k1"), time(DEADLINE_MS)))
+    found["set-time"] = _of(tape, "w1", "set_time")
+    last = [m["id"] for _, proc, m in tape.lines if proc == "observer" and m.get("cmd") == "snapshot"][-1]
+    found["snapshot"] = tape.dialogue(lambda proc, m: proc == "observer" and m["id"] == last)
+    return found
+
+
+def _points(carrier: Carrier) -> dict[str, str]:
+    """What rung L2 adds."""
+    tape = _play(carrier, (start("w1"), invoke("w1", "q1", "m1", "k1")), record=True)
+    found = {"points": _of(tape, "w1", "host.invoke", "point")}
+    gate = {"proc": "w1", "point": "invoke.open_gate:committed", "nth": 1, "action": "pause"}
+    ops = (start("w1"), Op("arm", gate), invoke("w1", "q1", "m1", "k1"), Op("resume", {"proc": "w1"}))
+    tape = _play(carrier, ops)
+    found["pause"] = _of(tape, "w1", "arm", "host.invoke", "fired", "paused", "resume")
+    lost = {"proc": "w1", "point": "invoke.open_gate:commit", "nth": 1, "action": "lose-ack", "world": "committed"}
+    tape = _play(carrier, (start("w1"), Op("arm", lost), invoke("w1", "q1", "m1", "k1")))
+    found["lose-ack"] = _of(tape, "w1", "arm", "host.invoke", "fired")
+    return found
+
+
+def _effect(carrier: Carrier) -> dict[str, str]:
+    """The one request of an attempt as its bytes, and the two answers that are definite."""
+    sent = _overheard(carrier)
+    path, body = sent.split(b" ")[1].decode(), sent.partition(b"\r\n\r\n")[2]
+    contract = EffectContract()
+    parsed = contract.parse("POST", path, body, {})
+    return {
+        "effect-request": _http(sent),
+        "effect-success": _http(answer(contract.success(parsed, 1, None))),
+        "effect-refusal": _http(answer(contract.refusal(parsed, "not_allowed"))),
+    }
+
+
+def _overheard(carrier: Carrier) -> bytes:
+    """The bytes of one effect request, taken by a listener that only listens."""
+    session = carrier.open(Remote(Recorder(), EffectContract(), lambda _: None, lambda _: None))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        try:
+            link = session.start("w1")
+            clock = {"wall_ms": EPOCH_MS, "mono_ms": 0, "trusted": True}
+            where = {"state_dir": str(session.state_dir), "remote": f"http://127.0.0.1:{listener.getsockname()[1]}"}
+            args = {"run": "r1", "state": "fresh", "record": False, **where, "clock": clock, "limits": {}}
+            asked = invoke("w1", "q1", "m1", "k1").args
+            link.send({"v": 1, "id": 1, "cmd": "reset", "actor": "w1", "args": {**args, "config": CONFIG}})
+            command = {"name": asked["cmd"], "args": asked["args"]}
+            link.send({"v": 1, "id": 2, "cmd": "command", "actor": "w1", "args": command})
+            conn, _ = listener.accept()
+            with conn:
+                parser, taken = RequestParser(), b""
+                while not parser.complete:
+                    data = conn.recv(65536)
+                    parser.feed(data)
+                    taken += data
+        finally:
+            session.close()
+    return taken
+
+
+def _http(data: bytes) -> str:
+    text = data.decode().replace("\r\n", "\n")
+    return re.sub(r"(?m)^(Host: 127\.0\.0\.1):\d+$", r"\1:40001", text)
