@@ -59,7 +59,12 @@ def carrier_maker(driver: str) -> Callable[[], Carrier]:
         if carrier == "process":
             return lambda: _forked(driver, planted)
         return lambda: InProcessCarrier(driver, _implementation(planted))
-    words = shlex.split(driver)
+    if base == "reference":
+        raise UnknownDriver(f"the reference has no carrier {carrier!r}; give 'reference' or 'reference:process'")
+    try:
+        words = shlex.split(driver)
+    except ValueError as problem:
+        raise UnknownDriver(f"--driver {driver!r}: {problem}; give a command line as for a shell") from None
     if not words:
         raise UnknownDriver("--driver is empty; give 'reference', 'reference:process' or a command line in quotes")
     return lambda: _command(driver, words)

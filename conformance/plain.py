@@ -19,6 +19,12 @@ def plain(text: object, *, lines: bool = False) -> str:
     return pattern.sub(_spell, str(text))
 
 
+def indented(text: object) -> list[str]:
+    """The lines of ``text``, made harmless, all but the first one indented: so none of them passes for another's."""
+    first, *more = str(text).split("\n")
+    return [plain(first), *(f"    {plain(line)}" for line in more)]
+
+
 def _spell(match: re.Match[str]) -> str:
     code = ord(match.group())
     short = {9: "\\t", 10: "\\n", 13: "\\r"}.get(code)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -166,8 +166,7 @@ class _Run:
             examples = int(examples * PROCESS_WALK_SHARE)
         if examples:
             self._progress.phase(f"{family.id} random walks", examples)
-            for found in self._walks(family, plan, examples):
-                self._take(family, found.program, found.outcome)
+            self._walk(family, plan, examples)
 
     def _differential(self, family: Family, plan: Plan, make_twin: Callable[[], Carrier]) -> None:
         sample = stratified(plan.programs, DIFFERENTIAL_PER_STRATUM)
@@ -183,8 +182,11 @@ class _Run:
             twin.shutdown()
         self._writer.write("differential", family=family.id, sample=len(sample), different=different)
 
-    def _walks(self, family: Family, plan: Plan, examples: int) -> Iterator[WalkResult]:
-        yield from walk(family, self._carrier, plan, self._options.seed, examples, self._identity.readings)
+    def _walk(self, family: Family, plan: Plan, examples: int) -> None:
+        def take(found: WalkResult) -> None:
+            self._take(family, found.program, found.outcome)
+
+        walk(family, self._carrier, plan, self._options.seed, examples, self._identity.readings, take)
 
     def _take(self, family: Family, program: Program, outcome: Outcome) -> None:
         record = schedule_record(outcome, self._judged)
@@ -266,6 +268,9 @@ def _select(options: Options, identity: Identity, spec: Spec) -> list[Family]:
             raise UsageError(f"--profile {profile}: there is no such profile; known are {', '.join(sorted(known))}")
     wanted = set(options.profiles) or set(FAMILIES)
     chosen = [f for f in FAMILIES.values() if f.id in wanted and f.id in identity.families]
+    if options.only:
+        # A family that has nothing to say about what was asked is not run; an unknown id is refused later.
+        chosen = [f for f in chosen if any(id_ in f.checkers for id_ in options.only)] or chosen
     if not chosen:
         offered = ", ".join(identity.families) or "nothing"
         raise UsageError(f"nothing to run: {options.driver} offers {offered}, asked for is {', '.join(sorted(wanted))}")

@@ -173,10 +173,9 @@ def conclude(found: Iterable[Standing], tally: Tally, complete: bool, budget_cov
     """
     statuses = {s.status for s in found}
     if tally.problems:
-        schedule, blame, problem = tally.problems[0]
-        suite = any(b == "suite" for _, b, _ in tally.problems)
-        who = "suite" if suite else blame
-        return Verdict("none", 5 if suite else 3, f"the {who} could not run {schedule}: {problem}")
+        own = [p for p in tally.problems if p[1] == "suite"]
+        schedule, blame, problem = (own or tally.problems)[0]
+        return Verdict("none", 5 if own else 3, f"the {blame} could not run {schedule}: {problem}")
     if "fail" in statuses or "untestable" in statuses:
         return Verdict("not conformant", 1, "a requirement is violated")
     searched = complete and budget_covers and not tally.missed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from reference_impl.connector import schema as connector_schema
@@ -43,3 +43,8 @@ PACKAGES: Mapping[str, Package] = {
         ),
     )
 }
+
+
+def with_host(family: str, host: type[Any]) -> Mapping[str, Package]:
+    """The packages with another host class for one family."""
+    return {**PACKAGES, family: replace(PACKAGES[family], host=host)}

@@ -22,7 +22,8 @@ from conformance.families.mutation_host.scenarios import ALICE, CONFIG, DEADLINE
 from conformance.history import Recorder
 from conformance.remote.remote import Remote
 from conformance.remote.request import RequestParser, answer
-from conformance.search.execute import EPOCH_MS, Execution
+from conformance.search.execute import Execution
+from conformance.search.process import EPOCH_MS
 from conformance.search.program import SETTLE, Op, Program, call, kill, recover, release, script, start, time
 
 ASK, SAY = "→", "←"

@@ -70,7 +70,9 @@ def pages() -> dict[Path, str]:
     made: dict[Path, str] = {}
     for family in spec.commands.values():
         config = json.loads((ROOT / "spec" / "schema" / f"{family.config}.schema.json").read_text(encoding="utf-8"))
-        shown = {cmd: [(caption, found[name]) for caption, name in rows] for cmd, rows in SHOWN.get(family.id, {}).items()}
+        shown = {
+            cmd: [(caption, found[name]) for caption, name in rows] for cmd, rows in SHOWN.get(family.id, {}).items()
+        }
         made[DOCS / f"commands-{family.id}.md"] = commands_page(spec, family, config, shown)
     inserts = {f"example {name}": f"```\n{text}\n```\n" for name, text in found.items()}
     inserts |= {"table point-calls": _point_calls(), "table behaviours": _behaviours()}

@@ -7,7 +7,7 @@ import difflib
 import sys
 from typing import TYPE_CHECKING, Any
 
-from conformance.plain import plain
+from conformance.plain import indented, plain
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -15,17 +15,38 @@ else:
     Subparsers = Any
 
 USAGE = 2
+DRIVER_FAILED = 3
 
 
 def refuse(sentence: object, code: int = USAGE) -> int:
-    """Say one sentence on stderr and give the exit code; what a driver or a file contributed is made harmless."""
-    print(f"onceproof: {plain(sentence, lines=True)}", file=sys.stderr)
+    """Say one sentence on stderr and give the exit code; what others contributed is made harmless."""
+    print(f"onceproof: {plain(sentence)}", file=sys.stderr)
     return code
+
+
+def unusable(problem: object) -> int:
+    """Say why a driver cannot be used, with its last words below, and give the exit code."""
+    print("\n".join(indented(f"onceproof: the driver could not be used: {problem}")), file=sys.stderr)
+    return DRIVER_FAILED
 
 
 def say(page: str) -> None:
     """Print a page that ends in a line break; control characters do not reach the terminal."""
     print(plain(page, lines=True), end="")
+
+
+def jobs(text: str) -> int:
+    """The value of ``--jobs``: a number of worker processes."""
+    number = int(text) if text.isdecimal() else 0
+    if not 1 <= number <= 64:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to 64")
+    return number
+
+
+def requirement_id(text: str) -> str:
+    """A requirement as people type it, in the form of the specification: ``mut-9`` is ``MUT-009``."""
+    prefix, dash, number = text.strip().upper().rpartition("-")
+    return f"{prefix}-{number.zfill(3)}" if dash and number.isdecimal() else text
 
 
 def nearest(word: str, known: list[str]) -> str:

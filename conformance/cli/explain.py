@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import textwrap
 
-from conformance.cli.common import Subparsers, nearest, refuse
+from conformance.cli.common import Subparsers, nearest, refuse, requirement_id
 from statemachines.model import Requirement
 from statemachines.spec import Spec, load
 
@@ -20,9 +20,9 @@ def add_parser(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the explanation; exit 2 for an unknown id."""
     spec = load()
-    requirement = spec.requirements.get(args.id.upper())
+    requirement = spec.requirements.get(requirement_id(args.id))
     if requirement is None:
-        return refuse(f"there is no requirement {args.id!r}{nearest(args.id.upper(), list(spec.requirements))}")
+        return refuse(f"there is no requirement {args.id!r}{nearest(requirement_id(args.id), list(spec.requirements))}")
     print(explain(spec, requirement))
     return 0
 

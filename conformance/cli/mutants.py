@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from conformance.cli.common import Subparsers, nearest, refuse
+from conformance.cli.common import Subparsers, jobs, nearest, refuse
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -16,7 +16,7 @@ def add_parser(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser("mutants", help="prove the checks: deviations, legal variants, lazy drivers")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.add_argument("--only", action="append", default=[], metavar="ID", help="only this one (may be repeated)")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N")
+    parser.add_argument("--jobs", type=jobs, default=os.cpu_count() or 1, metavar="N")
     parser.set_defaults(run=run)
 
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from conformance.cli.common import Subparsers, refuse, say
+from conformance.cli.common import Subparsers, refuse, say, unusable
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     spec = load()
     try:
         trace = read_trace(args.file)
-        carrier = carrier_maker(args.driver or trace.driver)()
+        carrier = carrier_maker(trace.driver if args.driver is None else args.driver)()
     except (TraceError, UnknownDriver) as problem:
         return refuse(problem)
     if trace.program.family not in FAMILIES:
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
         carrier.rung, readings = identity.rung, identity.readings
         seen = replay(family, trace.program, carrier, trace.requirement, readings)
     except DriverProblem as problem:
-        return refuse(f"the driver could not be used: {problem}", 3)
+        return unusable(problem)
     except SuiteProblem as problem:
         return refuse(f"the suite failed, which says nothing about the driver: {problem}", 5)
     finally:

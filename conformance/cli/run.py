@@ -6,7 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
-from conformance.cli.common import Subparsers, refuse, say
+from conformance.cli.common import Subparsers, jobs, refuse, requirement_id, say, unusable
 from conformance.search.plan import BUDGETS
 
 
@@ -19,10 +19,12 @@ def add_parser(subparsers: Subparsers) -> None:
         help="'reference', 'reference:process', or the command line of a driver in quotes (default: reference)",
     )
     parser.add_argument("--profile", action="append", default=[], help="only this profile (may be repeated)")
-    parser.add_argument("--only", action="append", default=[], metavar="ID", help="judge only this requirement")
+    parser.add_argument(
+        "--only", type=requirement_id, action="append", default=[], metavar="ID", help="judge only this requirement"
+    )
     parser.add_argument("--budget", choices=tuple(BUDGETS), default="ci", help="how much is searched (default: ci)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random walks (default: 0)")
-    parser.add_argument("--jobs", type=_jobs, default=os.cpu_count() or 1, metavar="N", help="worker processes")
+    parser.add_argument("--jobs", type=jobs, default=os.cpu_count() or 1, metavar="N", help="worker processes")
     parser.add_argument("--out", type=Path, default=Path("runs/latest"), metavar="DIR", help="where reports go")
     parser.set_defaults(run=run)
 
@@ -45,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     except (UsageError, UnknownDriver) as problem:
         return refuse(problem)
     except DriverProblem as problem:
-        return refuse(f"the driver could not be used: {problem}", 3)
+        return unusable(problem)
     except SuiteProblem as problem:
         return refuse(f"the suite failed, which says nothing about the driver: {problem}", 5)
     except OSError as problem:
@@ -53,10 +55,3 @@ def run(args: argparse.Namespace) -> int:
     report = render(path)
     say(terminal(report, load(), str(path.parent / "report.json")))
     return 130 if report.footer["interrupted"] else report.verdict.exit
-
-
-def _jobs(text: str) -> int:
-    number = int(text) if text.isdecimal() else 0
-    if not 1 <= number <= 64:
-        raise argparse.ArgumentTypeError("give a number from 1 to 64")
-    return number

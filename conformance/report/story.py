@@ -143,7 +143,7 @@ def _nothing(_: Mapping[str, Any]) -> None:
 def _command(data: Mapping[str, Any]) -> str:
     asked: dict[str, str] = {}
     _find(data["args"], _ASKED, asked)
-    return " ".join([str(data["cmd"]).rpartition(".")[2], *(asked[name] for name in _ASKED if name in asked)])
+    return " ".join([str(data["cmd"]).rpartition(".")[2], *(f"{_LABELS.get(name, '')}{asked[name]}" for name in _ASKED if name in asked)])
 
 
 def _answer(data: Mapping[str, Any]) -> str:
@@ -158,6 +158,7 @@ def _answer(data: Mapping[str, Any]) -> str:
 
 #: Members that tell most of a command and of an answer, in order, at whatever depth a protocol puts them.
 _ASKED = ("act", "kind", "object", "id", "request_id", "idempotency_key", "remote_id")
+_LABELS = {"idempotency_key": "key "}
 _TELLING = ("classification", "code", "status", "reason")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from conformance.plain import plain
+from conformance.plain import indented, plain
 from conformance.report.model import Report
 from conformance.report.story import story
 from conformance.verdict import Standing
@@ -34,7 +34,9 @@ def terminal(report: Report, spec: Spec, where: str) -> str:
         f"{report.tally.schedules} schedules over {report.points} fault points in {report.footer['seconds']} s;"
         f" {report.tally.missed} faults missed",
         *_listed("missed: ", [f"{plain(what)} in {schedule}" for schedule, what in report.tally.first_missed]),
-        *textwrap.wrap(f"faults that struck: {faults or 'none'}", _WIDTH, subsequent_indent="  "),
+        *textwrap.wrap(
+            f"faults that struck: {faults or 'none'}", _WIDTH, subsequent_indent="  ", break_on_hyphens=False
+        ),
         *_verdict(report),
     ]
     if header["filtered"]:
@@ -47,12 +49,11 @@ def terminal(report: Report, spec: Spec, where: str) -> str:
 
 def _verdict(report: Report) -> list[str]:
     """The verdict first; of a reason with several lines (a driver's last words) the others below it."""
-    why, *more = report.verdict.why.splitlines() or [""]
-    return [
-        f"{report.verdict.verdict}: {plain(why)}",
-        *(f"    {plain(line)}" for line in more),
-        _proved(report),
-    ]
+    return [*indented(f"{report.verdict.verdict}: {report.verdict.why}"), _proved(report)]
+
+
+def _wrapped(line: str) -> list[str]:
+    return textwrap.wrap(line, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def _listed(name: str, items: list[str]) -> list[str]:

@@ -3,57 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
 
-from conformance.carriers.base import Carrier, DeadlinePassed, DriverProblem, Link, Message, Session, SuiteProblem
+from conformance.carriers.base import Carrier, DeadlinePassed, DriverProblem, Message, Session, SuiteProblem
 from conformance.history import History, Recorder
 from conformance.remote.remote import Conn, ContractOf, Remote
 from conformance.remote.script import Behaviour
+from conformance.search.process import (
+    PAUSABLE,
+    ArmedFault,
+    Point,
+    PointLog,
+    Process,
+    RowsReader,
+    VirtualTime,
+    must_be_done,
+)
 from conformance.search.program import Op, Program
 
-#: Where virtual time begins: wall ms since the epoch (2026-01-01T00:00:00Z) and elapsed ms.
-EPOCH_MS = 1_767_225_600_000
-#: The kinds of call at which an actor may be paused: outside of a transaction only.
-PAUSABLE = ("begin", "read", "committed", "remote", "answered")
 _OBSERVER = "observer"
 _MAX_ROUNDS = 20
-
-
-@dataclass(slots=True)
-class Process:
-    """What the suite knows of one driver process."""
-
-    name: str
-    link: Link
-    outstanding: tuple[int, str] | None = None
-    paused: int | None = None
-    labelled: tuple[str, int] | None = None
-    latest: tuple[str, int] = ("", 0)
-    waits_since: int = 0
-    answered: dict[int, Message] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class ArmedFault:
-    """A fault that was armed and has to be seen to fire."""
-
-    proc: str
-    point: str
-    action: str
-    members: Mapping[str, Any]
-    fired: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """One port call seen while recording: where in the program, which call, and the row changes it brought."""
-
-    op_index: int
-    proc: str
-    point: str
-    nth: int
-    changes: tuple[tuple[str, str | None, str | None], ...]
+#: The harness deadline of every request, in real ms.
+_DEADLINE_MS = 10_000
 
 
 class Execution:
@@ -84,16 +55,14 @@ class Execution:
         self._lenient = lenient
         self._session: Session | None = None
         self._processes: dict[str, Process] = {}
-        self._observer: Process | None = None
+        self._rows = RowsReader(self._ask, supported=carrier.rung != "L0")
         self._starts = 0
         self._next_id = 0
-        self._wall_ms, self._mono_ms, self._trusted = EPOCH_MS, 0, True
+        self._time = VirtualTime()
         self._armed: list[ArmedFault] = []
         self._op_index = -1
-        self._log_seen = 0
         self._done = 0
-        self.points: list[Point] = []
-        self.rows_supported = carrier.rung != "L0"
+        self._log = PointLog(program.family)
 
     def run(self) -> History:
         """Execute all ops. Raises DriverProblem when the driver could not be used, SuiteProblem on our own fault."""
@@ -108,7 +77,10 @@ class Execution:
     def begin(self) -> None:
         """Open the session; :meth:`close` must follow."""
         self._session = self._carrier.open(self._remote)
-        self._note("suite", "config", config=dict(self._program.config), limits=dict(self._program.limits))
+        program = self._program
+        self._note(
+            "suite", "config", config=dict(program.config), limits=dict(program.limits), clock=self._time.to_json()
+        )
 
     def do(self, op: Op) -> None:
         """Execute one op."""
@@ -116,8 +88,11 @@ class Execution:
         self._do(op)
 
     def end(self) -> History:
-        """Record what is still open and return the history."""
-        self._finish()
+        """Look at the rows once more, note the faults that did not strike, and return the history."""
+        self._snapshot("end")
+        for fault in self._armed:
+            if not fault.fired and not self._lenient:
+                self._note("suite", "missed", fault.proc, point=fault.point, action=fault.action)
         program = self._program
         return History(program.id, program.family, {}, tuple(self._recorder.events))
 
@@ -125,6 +100,11 @@ class Execution:
         """End the processes and remove the state directory."""
         if self._session is not None:
             self._session.close()
+
+    @property
+    def points(self) -> list[Point]:
+        """Every port call that was recorded."""
+        return self._log.points
 
     def alive(self, proc: str) -> bool:
         """Whether a process of this name runs."""
@@ -159,7 +139,7 @@ class Execution:
             if process is not None:
                 self._kill(process, "kill")
         elif op.op == "time":
-            self._time(op.args)
+            self._move_time(op.args)
         elif op.op == "script":
             behaviours = [Behaviour.from_json(b) for b in op.args["behaviours"]]
             self._note("suite", "script", behaviours=[b.to_json() for b in behaviours])
@@ -188,8 +168,8 @@ class Execution:
         process = self._open(name)
         self._processes[name] = process
         self._note("suite", "start", name)
-        if self._observer is None and self.rows_supported:
-            self._observer = self._open(_OBSERVER)
+        if self._rows.process is None and self._rows.supported:
+            self._rows.process = self._open(_OBSERVER)
 
     def _open(self, name: str) -> Process:
         assert self._session is not None
@@ -202,13 +182,12 @@ class Execution:
             "record": self._record,
             "state_dir": str(self._session.state_dir),
             "remote": self._session.base_url(name),
-            "clock": self._clock(),
+            "clock": self._time.to_json(),
             "limits": dict(self._program.limits),
             "config": dict(self._config),
         }
         reply = self._ask(process, "reset", args)
-        if reply["outcome"] != "done":
-            raise DriverProblem(f"reset of process {name!r} was answered {reply['outcome']}: {_why(reply)}")
+        must_be_done(reply, f"reset of process {name!r}")
         if self._record and name != _OBSERVER:
             self._ask(process, "arm", {"point": "*", "nth": 1, "action": "pause", "sticky": True})
         return process
@@ -218,36 +197,25 @@ class Execution:
         del self._processes[process.name]
         self._note("suite", "kill", process.name, why=why)
         if process.outstanding is not None:
-            self._no_answer(process)
+            (number, cmd), process.outstanding = process.outstanding, None
+            self._note("answer", "answer", process.name, id=number, cmd=cmd, outcome="no-answer")
         self._snapshot("after kill")
-
-    def _no_answer(self, process: Process) -> None:
-        assert process.outstanding is not None
-        number, cmd = process.outstanding
-        process.outstanding = None
-        self._note("answer", "answer", process.name, id=number, cmd=cmd, outcome="no-answer")
 
     # -- messages ----------------------------------------------------------------------------------------------
 
-    def _send(self, process: Process, cmd: str, args: Mapping[str, Any]) -> int:
+    def _number(self) -> int:
         self._next_id += 1
-        # In process, the remote may be asked before this returns, and other requests are numbered meanwhile.
-        number = self._next_id
-        process.link.send(
-            {
-                "v": 1,
-                "id": number,
-                "cmd": cmd,
-                "actor": process.name,
-                "args": dict(args),
-                "deadline_ms": 10_000,
-            }
-        )
-        return number
+        return self._next_id
+
+    def _send(self, process: Process, number: int, cmd: str, args: Mapping[str, Any]) -> None:
+        """In process this runs the driver, so that other requests may be numbered and sent before it returns."""
+        members = {"actor": process.name, "args": dict(args), "deadline_ms": _DEADLINE_MS}
+        process.link.send({"v": 1, "id": number, "cmd": cmd, **members})
 
     def _ask(self, process: Process, cmd: str, args: Mapping[str, Any]) -> Message:
         """Send a request that is answered at once, also while a command is outstanding."""
-        number = self._send(process, cmd, args)
+        number = self._number()
+        self._send(process, number, cmd, args)
         while number not in process.answered:
             if not self._step(process):
                 raise DriverProblem(f"process {process.name!r} did not answer {cmd!r}")
@@ -279,7 +247,7 @@ class Execution:
         elif event == "fired":
             self._on_fired(process, message)
         elif event == "point":
-            self._on_point(process, message)
+            self._log.add(self._op_index, process, message)
         elif event == "waiting":
             process.waits_since = self._done
             self._note("note", "waiting", process.name, on=message.get("on"))
@@ -305,7 +273,7 @@ class Execution:
         own = self._record and point.rpartition(":")[2] in PAUSABLE and process.labelled != process.latest
         if own:
             process.labelled = process.latest
-            self._label()
+            self._log.label(self._rows.read() or {})
             self._resume(process, note=False)
             return
         for fault in self._armed:
@@ -325,28 +293,6 @@ class Execution:
             return
         raise DriverProblem(f"process {process.name!r} reports that an unarmed fault fired at {message['point']!r}")
 
-    def _on_point(self, process: Process, message: Message) -> None:
-        process.latest = (message["point"], message["nth"])
-        self.points.append(Point(self._op_index, process.name, message["point"], message["nth"], ()))
-
-    def _label(self) -> None:
-        """Ascribe the row changes since the last look to the latest commit that was announced."""
-        rows = self._rows()
-        if rows is None:
-            return
-        log = rows.get("status_log") or []
-        changes = tuple((e["entity"], e["from_state"], e["to_state"]) for e in log[self._log_seen :])
-        self._log_seen = len(log)
-        if not changes:
-            return
-        proc = self.points[-1].proc
-        for index in range(len(self.points) - 1, -1, -1):
-            point = self.points[index]
-            if point.proc == proc:
-                self.points[index] = replace(point, changes=point.changes + changes)
-                if point.point.endswith(":begin"):
-                    return
-
     # -- ops ---------------------------------------------------------------------------------------------------
 
     def _call(self, op: Op, process: Process | None) -> None:
@@ -356,12 +302,10 @@ class Execution:
             self._note("note", "skipped", op.proc, cmd=cmd)
             return
         verb, body = ("recover", {}) if op.op == "recover" else ("command", {"name": cmd, "args": args})
-        self._note("suite", "command", op.proc, id=self._next_id + 1, cmd=cmd, args=args)
-        self._next_id += 1
-        process.outstanding = (self._next_id, cmd)
-        process.link.send(
-            {"v": 1, "id": self._next_id, "cmd": verb, "actor": op.proc, "args": body, "deadline_ms": 10_000}
-        )
+        number = self._number()
+        self._note("suite", "command", op.proc, id=number, cmd=cmd, args=args)
+        process.outstanding = (number, cmd)
+        self._send(process, number, verb, body)
         self._drain(process)
 
     def _arm(self, op: Op, process: Process | None) -> None:
@@ -370,24 +314,22 @@ class Execution:
                 self._note("suite", "missed", op.proc, point=op.args["point"], action=op.args["action"])
             return
         action, point = str(op.args["action"]), str(op.args["point"])
-        call = point.rpartition(":")[2]
-        wire = action
-        if action == "crash":
-            wire = "hang" if call in ("commit", "write", "tx-read") else "pause"
-        members = {k: op.args[k] for k in ("world", "changes") if k in op.args}
-        self._armed.append(ArmedFault(op.proc, point, action, members))
-        args = {"point": point, "nth": op.args["nth"], "action": wire, "sticky": False}
+        fault = ArmedFault(op.proc, point, action, {k: op.args[k] for k in ("world", "changes") if k in op.args})
+        self._armed.append(fault)
+        args = {"point": point, "nth": op.args["nth"], "action": fault.wire, "sticky": False}
         reply = self._ask(process, "arm", {**args, "world": op.args["world"]} if "world" in op.args else args)
-        if reply["outcome"] != "done":
-            raise DriverProblem(f"arm of {point!r} in {op.proc!r} was answered {reply['outcome']}: {_why(reply)}")
+        must_be_done(reply, f"arm of {point!r} in {op.proc!r}")
 
     def _resume(self, process: Process, note: bool = True) -> None:
         pause, process.paused = process.paused, None
         if note:
             self._note("note", "resumed", process.name)
-        number = self._send(process, "resume", {"pause": pause})
+        number = self._number()
+        self._send(process, number, "resume", {"pause": pause})
         self._drain(process)
-        process.answered.pop(number, None)
+        reply = process.answered.pop(number, None)
+        if reply is not None:
+            must_be_done(reply, f"resume in {process.name!r}")
 
     def _release(self, proc: str, behaviour: Behaviour) -> None:
         for conn in self._remote.held(proc):
@@ -397,14 +339,12 @@ class Execution:
         if process is not None:
             self._drain(process)
 
-    def _time(self, args: Mapping[str, Any]) -> None:
+    def _move_time(self, args: Mapping[str, Any]) -> None:
         if not self._timed:
             self._note("note", "skipped", cmd="set_time")
             return
-        self._mono_ms += int(args["ms"])
-        self._wall_ms += int(args["ms"]) + int(args.get("wall_jump_ms", 0))
-        self._trusted = bool(args.get("trusted", self._trusted))
-        self._note("suite", "time", **self._clock())
+        self._time.move(args)
+        self._note("suite", "time", **self._time.to_json())
         self._tick()
         for conn in self._remote.held():
             if conn.behaviour.kind == "late":
@@ -417,7 +357,8 @@ class Execution:
         if not self._timed:
             return
         for process in list(self._processes.values()):
-            self._ask(process, "set_time", {"clock": self._clock()})
+            reply = self._ask(process, "set_time", {"clock": self._time.to_json()})
+            must_be_done(reply, f"set_time in {process.name!r}")
             self._drain(process)
 
     def _settle(self) -> None:
@@ -451,14 +392,6 @@ class Execution:
         for process in list(self._processes.values()):
             self._kill(process, "restart")
 
-    def _finish(self) -> None:
-        self._snapshot("end")
-        for fault in self._armed:
-            if not fault.fired and not self._lenient:
-                self._note("suite", "missed", fault.proc, point=fault.point, action=fault.action)
-
-    # -- evidence ----------------------------------------------------------------------------------------------
-
     def _on_connect(self, proc: str) -> None:
         process = self._processes.get(proc)
         while process is not None and process.link.pending():
@@ -468,28 +401,6 @@ class Execution:
         self._snapshot("request", conn.proc)
 
     def _snapshot(self, why: str, proc: str = "") -> None:
-        rows = self._rows()
+        rows = self._rows.read()
         if rows is not None:
             self._note("rows", "rows", proc, why=why, kinds=rows)
-
-    def _rows(self) -> Mapping[str, Any] | None:
-        if self._observer is None or not self.rows_supported:
-            return None
-        reply = self._ask(self._observer, "snapshot", {})
-        if reply["outcome"] == "unsupported":
-            self.rows_supported = False
-            return None
-        if reply["outcome"] != "done":
-            raise DriverProblem(f"snapshot was answered {reply['outcome']}: {_why(reply)}")
-        if reply["result"].get("source") != "store":
-            self.rows_supported = False
-            return None
-        kinds: Mapping[str, Any] = reply["result"]["kinds"]
-        return kinds
-
-    def _clock(self) -> dict[str, Any]:
-        return {"wall_ms": self._wall_ms, "mono_ms": self._mono_ms, "trusted": self._trusted}
-
-
-def _why(reply: Message) -> str:
-    return str(reply.get("detail") or reply.get("reason") or "no reason given")

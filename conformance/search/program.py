@@ -63,7 +63,7 @@ class Op:
     def from_json(obj: Mapping[str, Any]) -> Op:
         """The inverse of :meth:`to_json`; raises ValueError with a sentence for an op that does not exist."""
         kind = obj.get("op")
-        if kind not in OPS:
+        if not isinstance(kind, str) or kind not in OPS:
             raise ValueError(f"op {kind!r} is none of {', '.join(sorted(OPS))}")
         must, may = OPS[kind]
         given = set(obj) - {"op"}

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from conformance.carriers.base import Carrier
 from conformance.history import History
 from conformance.remote.remote import ContractOf
-from conformance.search.execute import Execution, Point
+from conformance.search.execute import Execution
+from conformance.search.process import Point
 from conformance.search.program import Op, Program
 
 

@@ -29,8 +29,10 @@ def _pass(
     at, runs, smaller = 0, 0, False
     while at < len(ops) and runs < budget:
         candidate = ops[:at] + ops[at + size :]
+        if not candidate:
+            break
         runs += 1
-        if candidate and fails(program.with_ops("", candidate)):
+        if fails(program.with_ops("", candidate)):
             ops, smaller = candidate, True
         else:
             at += size

@@ -8,16 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from conformance.search.execute import PAUSABLE, Point
+from conformance.search.process import PAUSABLE, Point
 from conformance.search.program import FREE, RESTART, Op, Program, release, script
 from conformance.search.record import Recording
 from conformance.search.scenario import Scenario
 
-#: The remote behaviours that every request of a scenario meets in turn.
+#: The remote behaviours that every request of a scenario meets in turn. Among the statuses are those at which client
+#: libraries like to repeat a request by themselves.
 REMOTE_FAULTS: tuple[tuple[str, dict[str, object]], ...] = (
     ("definite-refusal", {}),
     ("status-500", {"kind": "status", "status": 500}),
+    ("status-503", {"kind": "status", "status": 503}),
     ("status-429", {"kind": "status", "status": 429}),
+    ("status-408", {"kind": "status", "status": 408}),
+    ("status-401", {"kind": "status", "status": 401}),
     ("status-200-empty", {"kind": "status", "status": 200}),
     ("malformed", {}),
     ("partial", {}),

@@ -6,7 +6,7 @@ replayed without Hypothesis.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -31,27 +31,34 @@ class WalkResult:
 
 
 def walk(
-    family: Family, carrier: Carrier, plan: Plan, seed: int, examples: int, readings: Mapping[str, str]
-) -> Iterator[WalkResult]:
-    """``examples`` walks of one family; the same seed gives the same walks."""
+    family: Family,
+    carrier: Carrier,
+    plan: Plan,
+    seed: int,
+    examples: int,
+    readings: Mapping[str, str],
+    take: Callable[[WalkResult], None],
+) -> None:
+    """Do at least ``examples`` walks of one family and hand over each as it ends; the same seed, the same walks."""
     # Hypothesis is imported late: most commands never walk.
     from conformance.search.machine import explore  # noqa: PLC0415
 
     arms = sorted({(op.args["point"], op.args["action"], op.args.get("world")) for op in _arms(plan)}, key=repr)
-    results: list[WalkResult] = []
+    done = 0
 
     def begin() -> Execution:
-        execution = Execution(_program(family, seed, len(results), ()), carrier, family.contract, lenient=True)
+        execution = Execution(_program(family, seed, done, ()), carrier, family.contract, lenient=True)
         execution.begin()
         return execution
 
     def finish(execution: Execution, ops: list[Op], problem: DriverProblem | SuiteProblem | None) -> None:
-        ending = closing(family, restart=len(results) % 2 == 0)
-        program = _program(family, seed, len(results), (*ops, *ending))
-        results.append(WalkResult(program, _outcome(family, program, execution, ending, readings, problem)))
+        nonlocal done
+        ending = closing(family, restart=done % 2 == 0)
+        program = _program(family, seed, done, (*ops, *ending))
+        done += 1
+        take(WalkResult(program, _outcome(family, program, execution, ending, readings, problem)))
 
     explore(family.walk, arms, seed, examples, STEPS, begin, finish)
-    yield from results
 
 
 def closing(family: Family, restart: bool) -> tuple[Op, ...]:

@@ -9,6 +9,7 @@ import pytest
 
 from conformance.carriers.base import DriverProblem, Link, Message, SuiteProblem
 from conformance.carriers.inprocess import InProcessCarrier, InProcessSession
+from conformance.kit import Ports, Setup, Time
 from conformance.remote.remote import Remote
 from conformance.search.execute import Execution
 from conformance.search.program import FREE, RESTART, SETTLE, SNAPSHOT, Op, call, kill, recover, release, script, time
@@ -222,6 +223,9 @@ class TalkingLink:
     def pending(self) -> bool:
         return bool(self._extra) or self._inner.pending()
 
+    def listen(self) -> None:
+        self._inner.listen()
+
     def kill(self) -> None:
         self._inner.kill()
 
@@ -265,3 +269,38 @@ def test_the_directory_is_removed_even_when_the_driver_fails() -> None:
         execution.run()
     assert execution._session is not None
     assert not execution._session.state_dir.exists()
+
+
+class Unmoved(Tiny):
+    """Cannot be given the time."""
+
+    def open(self, setup: Setup, ports: Ports) -> TinyRuntime:
+        def refuse(_: Time) -> None:
+            raise ValueError("no clock")
+
+        ports.clock.set = refuse  # type: ignore[method-assign,assignment]
+        return super().open(setup, ports)
+
+
+def test_a_set_time_that_fails_is_not_passed_over() -> None:
+    with pytest.raises(DriverProblem, match="set_time in 'w1' was answered failed: ValueError: no clock"):
+        run(begin("w1"), time(1_000), make=Unmoved)
+
+
+class Derived(TinyRuntime):
+    """Answers a snapshot from memory."""
+
+    def snapshot(self) -> Mapping[str, Any]:
+        return {**super().snapshot(), "source": "derived"}
+
+
+class DerivedTiny(Tiny):
+    """The implementation of that."""
+
+    runtime = Derived
+
+
+def test_derived_rows_are_no_evidence() -> None:
+    history = run(begin("w1"), send("w1", "j1"), make=DerivedTiny)
+    assert brief(history, "rows") == []
+    assert answers(history) == ["Done"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from conformance.history import EVIDENCE
-from conformance.search.execute import PAUSABLE, Point
+from conformance.search.process import PAUSABLE, Point
 from conformance.search.program import Op, crash_after, pause_after, pause_before, script
 from conformance.search.program import start as begin
 from conformance.search.record import OutOfTier, Recording, record

@@ -18,8 +18,10 @@ from conformance.families.mutation_host.contract import EffectContract
 from conformance.history import History
 from conformance.kit import AckLost, Ports, RemoteUnknown, Setup, StoreFailed, Unsupported
 from conformance.search.execute import Execution
+from conformance.search.plan import Plan
 from conformance.search.program import Op, Program, call, recover, script, start, time
 from conformance.search.scenario import Scenario
+from conformance.search.walk import WalkResult, walk
 
 
 class TinyStore:
@@ -218,6 +220,13 @@ def program(*ops: Op, id: str = "t") -> Program:
 def run(*ops: Op, make: Callable[[], Tiny] = Tiny, lenient: bool = False) -> History:
     """The history of these ops."""
     return Execution(program(*ops), carrier(make), TINY.contract, lenient=lenient).run()
+
+
+def walks(plan: Plan, make: Callable[[], Tiny] = Tiny, *, seed: int = 0, examples: int) -> list[WalkResult]:
+    """Random walks over an implementation."""
+    found: list[WalkResult] = []
+    walk(TINY, carrier(make), plan, seed, examples, {}, found.append)
+    return found
 
 
 def arm(proc: str, point: str, action: str, nth: int = 1, **members: Any) -> Op:

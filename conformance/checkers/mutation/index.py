@@ -1,189 +1,197 @@
-"""One pass over a mutation-host history: commands with their answers, connections, row moves, faults and kills."""
+"""One pass over a mutation-host history: commands with their answers, connections, row moves, faults and kills.
+
+Every question of a checker is answered by a dictionary or a bisection, so that judging stays linear in the history.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, Final
 
+from conformance.checkers.mutation.facts import (
+    END,
+    OPENED,
+    Clock,
+    Command,
+    Connection,
+    Fault,
+    Kill,
+    Move,
+    Rows,
+)
 from conformance.history import Event, History
+from conformance.rows import states_of
 
-TERMINAL: Final = frozenset({"Completed", "Failed", "Indeterminate", "Aborted"})
-END: Final = 1 << 60
-
-
-@dataclass(slots=True)
-class Command:
-    """One command and its answer; ``until`` is the answer's place in the history (a kill's, or the end)."""
-
-    seq: int
-    proc: str
-    cmd: str
-    args: Mapping[str, Any]
-    until: int = END
-    outcome: str = "open"
-    result: Mapping[str, Any] = field(default_factory=dict)
-    wall_ms: int = 0
-
-    @property
-    def request(self) -> Mapping[str, Any]:
-        """The request of an invocation."""
-        request: Mapping[str, Any] = self.args["request"]
-        return request
-
-    @property
-    def marker(self) -> Any:
-        """The marker of an invocation's input."""
-        return self.request["input"].get("marker")
-
-    @property
-    def subject(self) -> tuple[str, str | None, str]:
-        """What makes two invocations exact duplicates: caller, key, and the request without its own id."""
-        request = {k: v for k, v in self.request.items() if k != "request_id"}
-        return (repr(self.args["context"]), self.request.get("idempotency_key"), repr(request))
-
-    @property
-    def classification(self) -> str | None:
-        """The classification that the answer discloses, if any."""
-        mutation = self.result.get("mutation")
-        return mutation.get("classification") if isinstance(mutation, Mapping) else None
-
-    @property
-    def code(self) -> str | None:
-        """The error code of the answer, if any."""
-        error = self.result.get("error")
-        return error.get("code") if isinstance(error, Mapping) else None
-
-
-@dataclass(slots=True)
-class Connection:
-    """One connection at the remote, and the command that was outstanding in its process when it was opened."""
-
-    seq: int
-    number: int
-    proc: str
-    command: Command | None
-    marker: str | None = None
-    read: bool = False
-    request_seq: int | None = None
-    how: str | None = None
-    status: int | None = None
-    effect: str | None = None
-    end_seq: int = END
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """One entry of the status log and the event in which it was first seen."""
-
-    seq: int
-    entity: str
-    id: str
-    source: str | None
-    dest: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """A fault that fired, with the row changes that the same call made in the recording."""
-
-    seq: int
-    proc: str
-    action: str
-    point: str
-    world: str | None
-    changes: frozenset[tuple[str, str | None, str | None]]
-    command: Command | None
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """One snapshot: why it was taken, attempts and reservations by id."""
-
-    seq: int
-    why: str
-    proc: str
-    attempts: Mapping[str, Mapping[str, Any]]
-    reservations: Mapping[str, Mapping[str, Any]]
+_SEQ: Final = attrgetter("seq")
 
 
 class Index:
-    """Everything that the mutation checkers ask of one history. Built once, linear in its length."""
+    """Everything that the mutation checkers ask of one history. Built once, linear in its length.
+
+    A driver without ``status_log`` is ``sampled``: its moves are the differences between one snapshot and the next.
+    """
 
     def __init__(self, history: History) -> None:
+        self.readings = history.readings
+        self._family = history.family
         self.commands: list[Command] = []
         self.connections: list[Connection] = []
         self.moves: list[Move] = []
         self.faults: list[Fault] = []
         self.rows: list[Rows] = []
-        self.kills: list[tuple[int, str]] = []
-        self.times: list[tuple[int, int, bool]] = []
+        self.kills: list[Kill] = []
+        self.clocks: list[Clock] = []
+        self.sampled = False
+        #: The last seen row of every attempt.
+        self.attempts: dict[str, Mapping[str, Any]] = {}
         self._open: dict[str, Command] = {}
+        self._spoken: dict[str, dict[Any, Command]] = {}
         self._by_number: dict[int, Connection] = {}
+        self._asking: Connection | None = None
+        self._states: dict[tuple[str, str], Any] = {}
+        self._kinds: object = None
         self._log = 0
-        self._wall_ms = 0
         for event in history.events:
             handler = _HANDLERS.get((event.cls, event.kind))
             if handler is not None:
                 handler(self, event)
+        self._attribute()
+
+    # -- questions ---------------------------------------------------------------------------------------------
 
     @cached_property
     def invocations(self) -> list[Command]:
         """The ``host.invoke`` commands, in order."""
-        return [c for c in self.commands if c.cmd == "host.invoke"]
+        return [c for c in self.commands if c.invokes]
 
     @cached_property
-    def attempts(self) -> Mapping[str, Mapping[str, Any]]:
-        """The last seen row of every attempt."""
-        last: dict[str, Mapping[str, Any]] = {}
-        for rows in self.rows:
-            last.update(rows.attempts)
-        return last
+    def linked(self) -> bool:
+        """Whether the rows say which request made each attempt: without that nobody can be said to own none."""
+        return bool(self.rows) and all(row.get("request_id") is not None for row in self.attempts.values())
 
     def attempts_of(self, command: Command) -> list[str]:
         """The attempts that carry this invocation's request id."""
-        wanted = command.request["request_id"]
-        return [a for a, row in self.attempts.items() if row["request_id"] == wanted]
+        return self._by_request.get(command.request_id, [])
 
     def owner(self, attempt: str) -> Command | None:
         """The invocation that made an attempt."""
-        wanted = self.attempts[attempt]["request_id"]
-        return next((c for c in self.invocations if c.request["request_id"] == wanted), None)
+        return self._makers.get(self.attempts[attempt].get("request_id"))
 
     def connections_of(self, command: Command) -> list[Connection]:
-        """The connections that were opened while this command was outstanding in its process."""
-        return [c for c in self.connections if c.command is command]
+        """The connections that speak for this invocation, also those that came after its answer."""
+        return self._by_sender.get(command.seq, [])
 
     def moves_of(self, attempt: str) -> list[Move]:
         """The status log of one attempt."""
-        return [m for m in self.moves if m.entity == "mutation_attempt" and m.id == attempt]
+        return self._by_attempt.get(attempt, [])
+
+    def opened(self, attempt: str) -> bool:
+        """Whether the gate of an attempt was ever seen open, or the attempt in a state that lies behind it."""
+        return any(m.dest in OPENED for m in self.moves_of(attempt)) or self.attempts[attempt].get("state") in OPENED
 
     def rows_before(self, seq: int) -> Rows | None:
         """The last snapshot before an event."""
-        return next((r for r in reversed(self.rows) if r.seq < seq), None)
+        at = bisect_left(self.rows, seq, key=_SEQ)
+        return self.rows[at - 1] if at else None
+
+    def rows_after(self, seq: int) -> Rows | None:
+        """The first snapshot after an event."""
+        at = bisect_right(self.rows, seq, key=_SEQ)
+        return self.rows[at] if at < len(self.rows) else None
+
+    def clock_at(self, seq: int) -> Clock | None:
+        """What the time was last set to before an event; None before the configuration says where it begins."""
+        at = bisect_left(self.clocks, seq, key=_SEQ)
+        return self.clocks[at - 1] if at else None
 
     def during(self, outer: Command, cmds: frozenset[str]) -> Iterator[Command]:
         """Commands of other processes that were sent while ``outer`` was outstanding."""
-        for c in self.commands:
-            if c.proc != outer.proc and c.cmd in cmds and outer.seq < c.seq < outer.until:
+        for at in range(bisect_right(self.commands, outer.seq, key=_SEQ), len(self.commands)):
+            c = self.commands[at]
+            if c.seq >= outer.until:
+                return
+            if c.proc != outer.proc and c.cmd in cmds:
                 yield c
+
+    def elapsed(self, command: Command) -> int:
+        """The ms by which the suite moved time on while a command was outstanding."""
+        before, after = self.clock_at(command.seq), self.clock_at(command.until)
+        if after is None:
+            return 0
+        return after.mono_ms - (before.mono_ms if before else 0)
 
     def seen_by(self, command: Command) -> int:
         """The event in which the rows were first looked at after this command was over: its moves show by then."""
-        return next((r.seq for r in self.rows if r.seq > command.until), END)
+        rows = self.rows_after(command.until)
+        return rows.seq if rows else END
 
     def recovered_after(self, seq: int) -> bool:
-        """Whether a pass of recovery that began after this event says that it was done."""
+        """Whether a pass of recovery that began after this event says that it was done, no store fault striking it."""
+        struck = {f.command.seq for f in self.faults if f.command is not None and f.action in ("fail", "lose-ack")}
         passes = (c for c in self.commands if c.cmd == "recover" and c.seq > seq and c.outcome == "done")
-        return any(c.result.get("status", "done") == "done" for c in passes)
+        return any(c.result.get("status", "done") == "done" and c.seq not in struck for c in passes)
+
+    # -- derived once ------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _by_request(self) -> Mapping[Any, list[str]]:
+        found: dict[Any, list[str]] = {}
+        for attempt, row in self.attempts.items():
+            found.setdefault(row.get("request_id"), []).append(attempt)
+        return found
+
+    @cached_property
+    def _makers(self) -> Mapping[Any, Command]:
+        makers: dict[Any, Command] = {}
+        for command in self.invocations:
+            makers.setdefault(command.request_id, command)
+        return makers
+
+    @cached_property
+    def _by_attempt(self) -> Mapping[str, list[Move]]:
+        found: dict[str, list[Move]] = {}
+        for move in self.moves:
+            if move.entity == "mutation_attempt":
+                found.setdefault(move.id, []).append(move)
+        return found
+
+    @cached_property
+    def _by_sender(self) -> Mapping[int, list[Connection]]:
+        found: dict[int, list[Connection]] = {}
+        for connection in self.connections:
+            if connection.sender is not None:
+                found.setdefault(connection.sender.seq, []).append(connection)
+        return found
+
+    def _attribute(self) -> None:
+        """Find whom each connection speaks for.
+
+        A request that an invocation still owed when it was answered as unknown may go out later (the reading
+        late-success-still-sends); what else connects during another command is that command's doing. Rows are not
+        asked here, so that a checker which does not read them sees the same senders.
+        """
+        sent: set[int] = set()
+        for connection in self.connections:
+            sender, command = connection.latest, connection.command
+            if command is not None and not command.invokes and sender is not None:
+                owed = sender.seq not in sent and sender.unsure
+                sender = sender if owed and connection.marker == sender.marker else None
+            connection.sender = sender
+            if sender is not None:
+                sent.add(sender.seq)
 
     # -- building ----------------------------------------------------------------------------------------------
 
     def _on_command(self, event: Event) -> None:
-        command = Command(event.seq, event.proc, event.data["cmd"], event.data["args"], wall_ms=self._wall_ms)
+        command = Command(event.seq, event.proc, event.data["cmd"], event.data["args"])
         self.commands.append(command)
         self._open[event.proc] = command
+        if command.invokes:
+            spoken = self._spoken.setdefault(event.proc, {})
+            spoken[command.marker] = spoken[None] = command
 
     def _on_answer(self, event: Event) -> None:
         command = self._open.pop(event.proc, None)
@@ -193,36 +201,70 @@ class Index:
             command.result = result if isinstance(result, Mapping) else {}
 
     def _on_connection(self, event: Event) -> None:
-        connection = Connection(event.seq, event.data["conn"], event.proc, self._open.get(event.proc))
+        command = self._open.get(event.proc)
+        mine = command if command is not None and command.invokes else self._spoken.get(event.proc, {}).get(None)
+        connection = Connection(event.seq, event.data["conn"], event.proc, command, mine)
         self.connections.append(connection)
         self._by_number[connection.number] = connection
 
     def _on_request(self, event: Event) -> None:
-        connection = self._by_number[event.data["conn"]]
+        connection = self._by_number.get(event.data["conn"])
+        if connection is None:
+            return
         connection.marker, connection.read = event.data["marker"], event.data["read"]
         connection.request_seq = event.seq
+        self._asking = connection if connection.read else None
+        if connection.latest is None or connection.marker != connection.latest.marker:
+            spoken = self._spoken.get(event.proc, {}).get(connection.marker)
+            connection.latest = spoken or connection.latest
 
     def _on_response(self, event: Event) -> None:
-        connection = self._by_number[event.data["conn"]]
-        connection.how, connection.status = event.data["how"], event.data["status"]
-        connection.end_seq = event.seq
+        connection = self._by_number.get(event.data["conn"])
+        if connection is not None:
+            connection.how, connection.status = event.data["how"], event.data["status"]
+            connection.end_seq = event.seq
 
     def _on_abandoned(self, event: Event) -> None:
-        connection = self._by_number[event.data["conn"]]
-        connection.how, connection.end_seq = "abandoned", event.seq
+        connection = self._by_number.get(event.data["conn"])
+        if connection is not None:
+            connection.how, connection.end_seq = "abandoned", event.seq
 
     def _on_meaning(self, event: Event) -> None:
-        self._by_number[event.data["conn"]].effect = event.data["effect"]
+        # Absent where a checker is shown no wire: then there is nothing that this could be the meaning of.
+        connection = self._by_number.get(event.data["conn"])
+        if connection is not None:
+            connection.effect = event.data["effect"]
 
     def _on_rows(self, event: Event) -> None:
         kinds = event.data["kinds"]
-        attempts = {r["attempt"]: r for r in kinds.get("attempts", ())}
-        reservations = {r["reservation"]: r for r in kinds.get("reservations", ())}
-        self.rows.append(Rows(event.seq, event.data["why"], event.proc, attempts, reservations))
-        log = kinds.get("status_log", ())
-        for entry in log[self._log :]:
-            self.moves.append(Move(event.seq, entry["entity"], entry["id"], entry["from_state"], entry["to_state"]))
-        self._log = max(self._log, len(log))
+        at_work = tuple(self._open.values())
+        if kinds is self._kinds:
+            last = self.rows[-1]
+            rows = Rows(event.seq, event.data["why"], event.proc, last.attempts, last.reservations, at_work)
+        else:
+            attempts = {r["attempt"]: r for r in kinds.get("attempts", ())}
+            held = {r["reservation"]: r for r in kinds["reservations"]} if "reservations" in kinds else None
+            rows = Rows(event.seq, event.data["why"], event.proc, attempts, held, at_work)
+            self.attempts.update(attempts)
+            self._take_moves(event.seq, kinds)
+        self._kinds = kinds
+        self.rows.append(rows)
+        if rows.why == "request" and self._asking is not None and self._asking.proc == event.proc:
+            self._asking.rows, self._asking = rows, None
+
+    def _take_moves(self, seq: int, kinds: Mapping[str, Any]) -> None:
+        if "status_log" in kinds:
+            log = kinds["status_log"]
+            for entry in log[self._log :]:
+                self.moves.append(Move(seq, entry["entity"], entry["id"], entry["from_state"], entry["to_state"]))
+            self._log = max(self._log, len(log))
+            return
+        self.sampled = True
+        for (entity, name), state in states_of(self._family, kinds).items():
+            before = self._states.get((entity, name))
+            if state != before:
+                self.moves.append(Move(seq, entity, name, before, state))
+                self._states[entity, name] = state
 
     def _on_fault(self, event: Event) -> None:
         changes = frozenset((c[0], c[1], c[2]) for c in event.data.get("changes", ()))
@@ -231,14 +273,22 @@ class Index:
         self.faults.append(Fault(event.seq, event.proc, *members, changes, command))
 
     def _on_kill(self, event: Event) -> None:
-        self.kills.append((event.seq, event.proc))
+        self.kills.append(Kill(event.seq, event.proc, self._open.get(event.proc)))
+        self._spoken.pop(event.proc, None)
+
+    def _on_config(self, event: Event) -> None:
+        if "clock" in event.data:
+            self._take_clock(event.seq, event.data["clock"])
 
     def _on_time(self, event: Event) -> None:
-        self._wall_ms = event.data["wall_ms"]
-        self.times.append((event.seq, event.data["wall_ms"], event.data["trusted"]))
+        self._take_clock(event.seq, event.data)
+
+    def _take_clock(self, seq: int, data: Mapping[str, Any]) -> None:
+        self.clocks.append(Clock(seq, data["wall_ms"], data["mono_ms"], data["trusted"]))
 
 
-_HANDLERS = {
+_HANDLERS: Final = {
+    ("suite", "config"): Index._on_config,
     ("suite", "command"): Index._on_command,
     ("answer", "answer"): Index._on_answer,
     ("wire", "connection"): Index._on_connection,

@@ -1,25 +1,32 @@
-"""Key reservations: atomic creation, one dispatch per key, retirement by generation.
-
-REPLAY-007, REPLAY-012, RET-018.
-"""
+"""Key reservations: atomic creation and one dispatch per key (REPLAY-007, REPLAY-012)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from conformance.checkers.base import Finding, Met, Violation
-from conformance.checkers.mutation.index import Command, Index
+from conformance.checkers.mutation.facts import Command, Connection
+from conformance.checkers.mutation.index import Index
 from conformance.checkers.mutation.registry import CHECKERS
 
 ANCHOR = ("mutation_attempt", None, "Prepared")
 RETENTION_MS = 86_400_000
+#: A host's clock runs ahead of the suite's base by the ticks of its own reads.
+TICKS_MS = 1_000
 
 
-@CHECKERS.checker("REPLAY-007", "suite", "rows")
+@CHECKERS.checker("REPLAY-007", "suite", "answer", "rows")
 def reservation_and_attempt_appear_together(index: Index) -> Iterator[Finding]:
-    """In no snapshot is there a keyed attempt that never had its reservation, nor a reservation without attempt."""
+    """In no snapshot is there a keyed attempt that never had its reservation, nor a reservation without attempt.
+
+    A row that came into being as Aborted was never prepared: the audit of a refusal needs no reservation. A driver
+    that shows no reservations at all is not judged.
+    """
     for fault in index.faults:
-        if ANCHOR not in fault.changes or fault.command is None or not fault.command.request.get("idempotency_key"):
+        if ANCHOR not in fault.changes or fault.command is None:
+            continue
+        if not fault.command.invokes or not fault.command.key:
             continue
         if fault.action == "crash":
             yield Met("crash-after-commit" if fault.point.endswith(":committed") else "crash-before-commit")
@@ -27,17 +34,21 @@ def reservation_and_attempt_appear_together(index: Index) -> Iterator[Finding]:
             yield Met(f"lost-{str(fault.world).replace('_', '-')}")
     reserved: set[str] = set()
     prints: dict[str, object] = {}
+    seen: object = None
     for rows in index.rows:
+        if rows.reservations is None or rows.reservations is seen:
+            continue
+        seen = rows.reservations
         reserved |= {r["attempt"] for r in rows.reservations.values()}
         for attempt, row in rows.attempts.items():
-            if row["key"] is not None and attempt not in reserved:
+            if row.get("key") is not None and attempt not in reserved and not _never_prepared(index, attempt, row):
                 yield _alone("attempt", attempt, rows.seq)
                 return
         for reservation, row in rows.reservations.items():
             if row["attempt"] not in rows.attempts:
                 yield _alone("reservation", reservation, rows.seq)
                 return
-            if prints.setdefault(reservation, row["fingerprint"]) != row["fingerprint"]:
+            if prints.setdefault(reservation, row.get("fingerprint")) != row.get("fingerprint"):
                 yield Violation(
                     f"reservation {reservation[-6:]} has its fingerprint from the moment it exists",
                     "the fingerprint was written later",
@@ -45,6 +56,11 @@ def reservation_and_attempt_appear_together(index: Index) -> Iterator[Finding]:
                     "rows",
                 )
                 return
+
+
+def _never_prepared(index: Index, attempt: str, row: Mapping[str, Any]) -> bool:
+    first = next(iter(index.moves_of(attempt)), None)
+    return (first.dest if first is not None else row.get("state")) == "Aborted"
 
 
 def _alone(kind: str, name: str, seq: int) -> Violation:
@@ -56,81 +72,75 @@ def _alone(kind: str, name: str, seq: int) -> Violation:
     )
 
 
-@CHECKERS.checker("REPLAY-012", "suite", "wire", "rows")
+@CHECKERS.checker("REPLAY-012", "suite", "wire", "answer", "rows")
 def exact_duplicates_dispatch_once(index: Index) -> Iterator[Finding]:
-    """Of exact duplicates under one live key, only one invocation is ever seen at the remote."""
-    keyed = [c for c in index.invocations if c.request.get("idempotency_key")]
-    for first in keyed:
+    """Of exact duplicates under one live key, only one invocation is ever seen at the remote.
+
+    A key whose result is known lives for its retention by a trusted clock; one whose response was lost has no expiry.
+    """
+    for first in index.invocations:
+        if not first.key:
+            continue
         for second in index.during(first, frozenset({"host.invoke"})):
-            if second.subject == first.subject:
-                rows = index.rows_before(second.seq)
-                held = rows is not None and any(
-                    r["key"] == first.request["idempotency_key"] and r["state"] == "Pending"
-                    for r in rows.reservations.values()
-                )
-                yield Met("while-pending" if held else "before-reservation")
-    senders: dict[tuple[str, str | None, str], Command] = {}
+            cell = _duplicate(index, first, second) if second.subject == first.subject else None
+            if cell is not None:
+                yield Met(cell)
+    senders: dict[tuple[str, str | None, str], Connection] = {}
     for connection in index.connections:
-        command = connection.command
-        if command is None or command not in keyed:
+        command = connection.sender
+        if command is None or not command.key:
             continue
         earlier = senders.get(command.subject)
-        if earlier is not None and earlier is not command and not _window_over(index, earlier, command):
+        if earlier is not None and earlier.sender is not command and not _window_over(index, earlier, connection):
+            first_id = earlier.sender.request_id if earlier.sender else ""
             yield Violation(
-                f"one of the duplicates under key {command.request['idempotency_key']} at the remote",
-                f"{earlier.request['request_id']} and {command.request['request_id']} both connected",
+                f"one of the duplicates under key {command.key} at the remote",
+                f"{first_id} and {command.request_id} both connected",
                 connection.seq,
                 "wire",
             )
-        senders[command.subject] = command
+        senders[command.subject] = connection
 
 
-def _window_over(index: Index, earlier: Command, later: Command) -> bool:
-    """Whether by a trusted clock the retention of the earlier result was over when the later call was made."""
-    if later.wall_ms - earlier.wall_ms < RETENTION_MS:
+def _duplicate(index: Index, first: Command, second: Command) -> str | None:
+    """Where the duplicate met the original: a request that the remote still has proves, without rows, that it pends."""
+    if any(c.seq < second.seq < c.end_seq for c in index.connections_of(first)):
+        return "while-pending"
+    rows = index.rows_before(second.seq)
+    if rows is None or rows.reservations is None:
+        return None
+    mine = set(index.attempts_of(first))
+    held = [r for r in rows.reservations.values() if r.get("key") == first.key and r.get("state") != "Expired"]
+    if any(r["attempt"] in mine and r.get("state") == "Pending" for r in held):
+        return "while-pending"
+    return None if held or any(rows.state(a) for a in mine) else "before-reservation"
+
+
+def _window_over(index: Index, earlier: Connection, later: Connection) -> bool:
+    """Whether by a trusted clock the retention of the earlier result was over when the later request went out."""
+    if not _result_known(index, earlier, later):
         return False
-    return next((trusted for seq, _, trusted in reversed(index.times) if seq < later.until), True)
+    settled, command = index.clock_at(earlier.end_seq), later.command
+    if settled is None:
+        return False
+    began = index.clock_at(command.seq if command else later.seq)
+    since = began.seq if began else 0
+    return any(
+        clock.trusted and clock.wall_ms + TICKS_MS - settled.wall_ms >= RETENTION_MS
+        for clock in index.clocks
+        if since <= clock.seq < later.seq
+    )
 
 
-@CHECKERS.checker("RET-018", "suite", "rows")
-def retirement_is_by_generation(index: Index) -> Iterator[Finding]:
-    """A replacement generation is not retired by someone who meant its predecessor."""
-    born: dict[str, int] = {}
-    first_of: dict[tuple[str, str], str] = {}
-    gone: set[str] = set()
-    wall = {seq: ms for seq, ms, _ in index.times}
-    now = 0
-    last_live: dict[str, dict[str, object]] = {}
-    times = sorted(wall)
-    for rows in index.rows:
-        while times and times[0] < rows.seq:
-            now = wall[times.pop(0)]
-        for reservation, row in rows.reservations.items():
-            born.setdefault(reservation, rows.seq)
-            first_of.setdefault((row["namespace"], row["key"]), reservation)
-        for reservation, old in list(last_live.items()):
-            now_row = rows.reservations.get(reservation)
-            if (now_row is None or now_row["state"] == "Expired") and reservation not in gone:
-                gone.add(reservation)
-                replacement = first_of[str(old["namespace"]), str(old["key"])] != reservation
-                due = old["replay_expires_at"]
-                if replacement and (not isinstance(due, int) or now < due):
-                    yield Violation(
-                        f"generation {reservation[-6:]} untouched: only its predecessor was due",
-                        f"it was retired while {old['state']}",
-                        rows.seq,
-                        "rows",
-                    )
-        last_live = {k: dict(r) for k, r in rows.reservations.items() if r["state"] != "Expired"}
-    for reservation, seq in born.items():
-        if reservation in first_of.values():
-            continue
-        for command in index.commands:
-            if command.cmd in ("host.housekeep", "host.invoke") and command.outcome == "done":
-                made = command.cmd == "host.invoke" and any(
-                    rows.reservations[reservation]["attempt"] in index.attempts_of(command)
-                    for rows in index.rows
-                    if reservation in rows.reservations
-                )
-                if command.seq < seq < command.until and not made:
-                    yield Met("stale-housekeeper" if command.cmd == "host.housekeep" else "stale-candidate")
+def _result_known(index: Index, earlier: Connection, later: Connection) -> bool:
+    """Whether the ledger ever held a known result of the earlier attempt; without rows, whether the wire brought one.
+
+    A ledger that takes for known what nobody could know, or overwrites it, is for others to name: here it only says
+    which keys live.
+    """
+    attempts = index.attempts_of(earlier.sender) if earlier.sender else []
+    if attempts:
+        moves = (m for attempt in attempts for m in index.moves_of(attempt))
+        return any(m.dest in ("Completed", "Failed", "Aborted") and m.seq < later.seq for m in moves)
+    refused_unsent = index.readings.get("connect-failure-after-gate") == "failed-by-declared-evidence"
+    return earlier.known or (refused_unsent and earlier.how == "reset")

@@ -5,28 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conformance.checkers.base import Finding, Met, Violation
-from conformance.checkers.mutation.index import END, Command, Connection, Index
+from conformance.checkers.mutation.facts import Command, Connection
+from conformance.checkers.mutation.index import Index
 from conformance.checkers.mutation.registry import CHECKERS
 
+DEADLINE_MS = 20_000
 _LOST = {"closed": "dropped", "reset": "reset", "cut": "partial", "abandoned": "deadline"}
+_STORE = ("fail", "lose-ack")
 
 
 @CHECKERS.checker("OBS-042", "suite", "wire", "answer", "rows")
 def lost_response_is_unknown(index: Index) -> Iterator[Finding]:
     """A request whose response was lost ends as unknown in the answer and Indeterminate in the row.
 
-    A live host may leave the row Dispatching (reading leave-dispatching) until recovery has run. Storage has to
-    permit all this: a schedule in which a store fault strikes later is left to other requirements.
+    No store fault excuses another answer. The row is Indeterminate when storage permits: a live host may leave it
+    Dispatching (reading leave-dispatching) until a pass of recovery was done that no store fault struck.
     """
     for command in index.invocations:
         connections = index.connections_of(command)
         if len(connections) != 1:
             continue
         loss = _loss(command, connections[0])
-        if loss is None or any(f.seq > command.seq and f.action in ("fail", "lose-ack") for f in index.faults):
+        if loss is None:
             continue
         yield Met(loss)
-        if command.outcome == "done" and (command.classification, command.code) != ("unknown", "outcome_unknown"):
+        in_time = connections[0].seq < command.until
+        told = (command.classification, command.code)
+        if command.outcome == "done" and in_time and told != ("unknown", "outcome_unknown"):
             yield Violation(
                 "unknown with outcome_unknown after the response was lost",
                 f"the caller was told {command.classification} with {command.code or 'success'}",
@@ -37,16 +42,16 @@ def lost_response_is_unknown(index: Index) -> Iterator[Finding]:
 
 
 def _row(index: Index, command: Command) -> Iterator[Finding]:
-    allowed = ("Indeterminate",) if index.recovered_after(command.until) else ("Indeterminate", "Dispatching")
-    if not index.rows or command.until == END:
+    if not index.rows:
         return
+    allowed = ("Indeterminate",) if index.recovered_after(command.until) else ("Indeterminate", "Dispatching")
     last = index.rows[-1]
     for attempt in index.attempts_of(command):
-        row = last.attempts.get(attempt)
-        if row is not None and row["state"] not in allowed:
+        state = last.state(attempt)
+        if state is not None and state not in allowed and index.opened(attempt):
             yield Violation(
                 f"attempt {attempt[-6:]} is Indeterminate in the end, its response having been lost",
-                f"its row is {row['state']}",
+                f"its row is {state}",
                 last.seq,
                 "rows",
             )
@@ -63,21 +68,48 @@ def _loss(command: Command, connection: Connection) -> str | None:
 TERMINAL_WRITE = ("mutation_attempt", "Dispatching", "Completed")
 
 
-@CHECKERS.checker("OBS-057", "suite", "wire", "answer")
+@CHECKERS.checker("OBS-057", "suite", "wire", "answer", "rows")
 def known_success_survives_a_failed_terminal_write(index: Index) -> Iterator[Finding]:
-    """The live observer holds the provider's success; a ledger that fails afterwards does not change its answer."""
-    for fault in index.faults:
-        command = fault.command
-        if fault.action not in ("fail", "lose-ack") or TERMINAL_WRITE not in fault.changes or command is None:
+    """The live observer holds the provider's success; a ledger that fails afterwards does not change its answer.
+
+    The terminal write fails by a fault, or because somebody else has settled the row. Where the deadline passes
+    meanwhile, a supervisor may have won before the success was received.
+    """
+    faults = _store_faults(index)
+    for command in index.invocations:
+        connections = index.connections_of(command)
+        if len(connections) != 1 or command.outcome != "done" or index.elapsed(command) >= DEADLINE_MS:
             continue
-        known = [c for c in index.connections_of(command) if c.how == "answered" and c.effect == "done"]
-        if not known or command.outcome != "done":
+        success = connections[0]
+        if not success.known or success.effect != "done" or success.end_seq > command.until:
             continue
-        yield Met("failed" if fault.action == "fail" else f"lost-{str(fault.world).replace('_', '-')}")
-        if command.classification != "applied":
+        cells = faults.get(command.seq, [])
+        yield from (Met(cell) for cell in cells if cell)
+        if command.classification != "applied" and (cells or _unrecorded(index, command)):
             yield Violation(
                 "applied, which the live observer knows from the provider",
                 f"the caller was told {command.classification} with {command.code or 'success'}",
                 command.until,
                 "answer",
             )
+
+
+def _store_faults(index: Index) -> dict[int, list[str]]:
+    """The store faults of each command after its response, as cells; one that struck no terminal write is no cell."""
+    found: dict[int, list[str]] = {}
+    for fault in index.faults:
+        command = fault.command
+        if fault.action not in _STORE or command is None or not command.invokes:
+            continue
+        if not any(c.end_seq < fault.seq for c in index.connections_of(command)):
+            continue
+        cell = "failed" if fault.action == "fail" else f"lost-{str(fault.world).replace('_', '-')}"
+        found.setdefault(command.seq, []).append(cell if TERMINAL_WRITE in fault.changes else "")
+    return found
+
+
+def _unrecorded(index: Index, command: Command) -> bool:
+    """Whether the rows of the answer's time say of the opened attempt anything but Completed."""
+    rows = index.rows_after(command.until)
+    attempts = [a for a in index.attempts_of(command) if index.opened(a)]
+    return rows is not None and bool(attempts) and all(rows.state(a) != "Completed" for a in attempts)

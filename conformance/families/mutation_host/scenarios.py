@@ -101,6 +101,7 @@ SCENARIOS: Final = (
             "recover": _RECOVER,
             "deadline": _DEADLINE,
             "recover-duplicate": (*_RECOVER, *_DUPLICATE),
+            "duplicate-deadline": (*_DUPLICATE, *_DEADLINE),
         },
         twice=("duplicate", "cancel", "recover"),
     ),
@@ -120,6 +121,20 @@ SCENARIOS: Final = (
         (start("w1"), invoke("w1", "q1", "m1", "k1"), start("w2"), invoke("w2", "q2", "m1", "k1")),
         retry=_RETRY_KEYED,
         seconds={"deadline": _DEADLINE},
+        remote_faults=False,
+    ),
+    # What a process owes after a lost response or a failed write, it may be tempted to send with its next command.
+    Scenario(
+        "mutation/next-call",
+        FAMILY,
+        CONFIG,
+        (
+            script("apply-then-drop"),
+            start("w1"),
+            invoke("w1", "q1", "m1", "k1"),
+            invoke("w1", "q2", "m2"),
+        ),
+        retry=_RETRY_KEYED,
         remote_faults=False,
     ),
     Scenario(

@@ -1,0 +1,164 @@
+"""The facts of a mutation-host history that the index is made of: commands, connections, moves, faults, snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+TERMINAL: Final = frozenset({"Completed", "Failed", "Indeterminate", "Aborted"})
+#: The states that an attempt reaches only through its gate.
+OPENED: Final = frozenset({"Dispatching", "Completed", "Failed", "Indeterminate"})
+END: Final = 1 << 60
+
+
+@dataclass(slots=True, eq=False)
+class Command:
+    """One command and its answer; ``until`` is the answer's place in the history (a kill's, or the end)."""
+
+    seq: int
+    proc: str
+    cmd: str
+    args: Mapping[str, Any]
+    until: int = END
+    outcome: str = "open"
+    result: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def invokes(self) -> bool:
+        """Whether this is a ``host.invoke``: only then it has a request."""
+        return self.cmd == "host.invoke"
+
+    @property
+    def request(self) -> Mapping[str, Any]:
+        """The request of an invocation."""
+        request: Mapping[str, Any] = self.args["request"]
+        return request
+
+    @property
+    def request_id(self) -> str:
+        """The request id of an invocation."""
+        return str(self.request["request_id"])
+
+    @property
+    def key(self) -> str | None:
+        """The idempotency key of an invocation."""
+        return self.request.get("idempotency_key")
+
+    @property
+    def marker(self) -> Any:
+        """The marker of an invocation's input."""
+        return self.request["input"].get("marker")
+
+    @property
+    def subject(self) -> tuple[str, str | None, str]:
+        """What makes two invocations exact duplicates: caller, key, and the request without its own id."""
+        request = sorted((k, v) for k, v in self.request.items() if k != "request_id")
+        return (repr(self.args["context"]), self.key, repr(request))
+
+    @property
+    def classification(self) -> str | None:
+        """The classification that the answer discloses, if any."""
+        mutation = self.result.get("mutation")
+        return mutation.get("classification") if isinstance(mutation, Mapping) else None
+
+    @property
+    def unsure(self) -> bool:
+        """Whether the answer leaves open what became of the caller's own attempt: unknown, and no replay."""
+        mutation = self.result.get("mutation")
+        return self.classification == "unknown" and isinstance(mutation, Mapping) and not mutation.get("replayed")
+
+    @property
+    def code(self) -> str | None:
+        """The error code of the answer, if any."""
+        error = self.result.get("error")
+        return error.get("code") if isinstance(error, Mapping) else None
+
+
+@dataclass(slots=True, eq=False)
+class Connection:
+    """One connection at the remote.
+
+    ``command`` was outstanding in its process when it was opened; ``sender`` is the invocation that it speaks for,
+    which may have been answered before. ``rows`` is what the ledger said when the request arrived.
+    """
+
+    seq: int
+    number: int
+    proc: str
+    command: Command | None
+    latest: Command | None = None
+    sender: Command | None = None
+    marker: str | None = None
+    read: bool = False
+    request_seq: int | None = None
+    rows: Rows | None = None
+    how: str | None = None
+    status: int | None = None
+    effect: str | None = None
+    end_seq: int = END
+
+    @property
+    def known(self) -> bool:
+        """Whether a complete answer told the client what became of the effect."""
+        return self.how == "answered" and self.effect in ("done", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A change of state and the event in which it was first seen."""
+
+    seq: int
+    entity: str
+    id: str
+    source: str | None
+    dest: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A fault that fired, with the row changes that the same call made in the recording."""
+
+    seq: int
+    proc: str
+    action: str
+    point: str
+    world: str | None
+    changes: frozenset[tuple[str, str | None, str | None]]
+    command: Command | None
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """A process that was killed, and the command that it was doing."""
+
+    seq: int
+    proc: str
+    command: Command | None
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """What the suite set the time to."""
+
+    seq: int
+    wall_ms: int
+    mono_ms: int
+    trusted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """One snapshot: attempts and reservations by id (None: the driver shows no such kind), and who was at work."""
+
+    seq: int
+    why: str
+    proc: str
+    attempts: Mapping[str, Mapping[str, Any]]
+    reservations: Mapping[str, Mapping[str, Any]] | None
+    at_work: tuple[Command, ...]
+
+    def state(self, attempt: str) -> str | None:
+        """The state of an attempt in this snapshot."""
+        row = self.attempts.get(attempt)
+        return None if row is None else row.get("state")

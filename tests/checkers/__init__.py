@@ -1,0 +1,1 @@
+"""Every checker proved: history mutants that must be named, near misses that must pass."""
