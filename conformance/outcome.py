@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from conformance.carriers.base import Carrier, DriverProblem, SuiteProblem
 from conformance.checkers.base import Violation
@@ -16,6 +16,9 @@ from conformance.history import History
 from conformance.judge import judge
 from conformance.search.execute import Execution
 from conformance.search.program import Program
+
+#: A command that was not answered before the harness deadline, so that its process was ended.
+NO_ANSWER: Final = "no answer in time"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +76,19 @@ def weigh(family: Family, history: History, readings: Mapping[str, str]) -> Outc
         violations={v.requirement: v.violations for v in verdicts if v.violations},
         problem=None if failed is None else f"{failed.data['cmd']} failed: {failed.data.get('detail')}",
         blame=None if failed is None else "driver",
-        gaps=tuple(
-            sorted({str(e.data.get("feature")) for e in history.of("answer") if e.data["outcome"] == "unsupported"})
-        ),
+        gaps=_gaps(history),
     )
+
+
+#: Why a process was killed -> what it counts as.
+_KILLS: Final = {"crash": "crash", "restart": "restart", "deadline": NO_ANSWER}
+
+
+def _gaps(history: History) -> tuple[str, ...]:
+    """What the driver's rung and family promise and the driver does not do: features, commands and verbs."""
+    missing = {str(e.data.get("feature")) for e in history.of("answer") if e.data["outcome"] == "unsupported"}
+    missing |= {str(e.data["what"]) for e in history.of("suite") if e.kind == "lacking"}
+    return tuple(sorted(missing))
 
 
 def _faults(history: History) -> Counter[str]:
@@ -85,10 +97,8 @@ def _faults(history: History) -> Counter[str]:
     for event in history.of("suite", "wire"):
         if event.kind == "fault":
             count[str(event.data["action"])] += 1
-        elif event.kind == "kill" and event.data["why"] != "restart":
-            count["crash" if str(event.data["why"]).startswith("crash") else "kill"] += 1
         elif event.kind == "kill":
-            count["restart"] += 1
+            count[_KILLS.get(str(event.data["why"]).partition(" ")[0], "kill")] += 1
         elif event.kind == "time":
             count["time"] += 1
         elif event.kind == "script":

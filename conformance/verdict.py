@@ -76,6 +76,11 @@ class Standing:
     not_applicable: tuple[str, ...] = ()
 
     @property
+    def judged(self) -> tuple[str, ...]:
+        """The cells that this driver's rung and readings can show."""
+        return tuple(cell for cell in self.met if cell not in self.out_of_tier and cell not in self.not_applicable)
+
+    @property
     def exercised(self) -> int:
         """How often a cell of it occurred, all cells together."""
         return sum(self.met.values())
@@ -151,7 +156,7 @@ def _standing(
     elif len(high) + len(away) == len(met):
         status = "out-of-tier"
     else:
-        status = "uncovered" if unmet else "pass"
+        status = ("untestable" if tally.gaps else "uncovered") if unmet else "pass"
     schedules = tally.exercised_in.get(requirement.id, 0)
     return Standing(requirement, status, met, schedules, unmet, high, away)
 

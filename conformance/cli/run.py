@@ -22,10 +22,20 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--only", type=requirement_id, action="append", default=[], metavar="ID", help="judge only this requirement"
     )
-    parser.add_argument("--budget", choices=tuple(BUDGETS), default="ci", help="how much is searched (default: ci)")
+    parser.add_argument(
+        "--budget",
+        choices=tuple(BUDGETS),
+        default="ci",
+        help="quick: every scenario once, a look that is never conclusive; ci: all single faults and preemptions, for a"
+        " verdict; nightly: pairs of them as well (default: ci)",
+    )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random walks (default: 0)")
-    parser.add_argument("--jobs", type=jobs, default=os.cpu_count() or 1, metavar="N", help="worker processes")
-    parser.add_argument("--out", type=Path, default=Path("runs/latest"), metavar="DIR", help="where reports go")
+    parser.add_argument(
+        "--jobs", type=jobs, default=os.cpu_count() or 1, metavar="N", help="worker processes (default: one a core)"
+    )
+    parser.add_argument(
+        "--out", type=Path, default=Path("runs/latest"), metavar="DIR", help="where reports go (default: runs/latest)"
+    )
     parser.set_defaults(run=run)
 
 

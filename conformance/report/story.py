@@ -143,7 +143,12 @@ def _nothing(_: Mapping[str, Any]) -> None:
 def _command(data: Mapping[str, Any]) -> str:
     asked: dict[str, str] = {}
     _find(data["args"], _ASKED, asked)
-    return " ".join([str(data["cmd"]).rpartition(".")[2], *(f"{_LABELS.get(name, '')}{asked[name]}" for name in _ASKED if name in asked)])
+    return " ".join(
+        [
+            str(data["cmd"]).rpartition(".")[2],
+            *(f"{_LABELS.get(name, '')}{asked[name]}" for name in _ASKED if name in asked),
+        ]
+    )
 
 
 def _answer(data: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
+from conformance.outcome import NO_ANSWER
 from conformance.plain import indented, plain
 from conformance.report.model import Report
 from conformance.report.story import story
@@ -11,7 +12,7 @@ from conformance.verdict import Standing
 from statemachines.spec import Spec
 
 _WIDTH = 118
-_MARKS = {"pass": "ok", "fail": "FAIL", "unstable": "UNSTABLE", "uncovered": "UNCOVERED"}
+_MARKS = {"pass": "ok", "fail": "FAIL", "unstable": "UNSTABLE", "uncovered": "UNCOVERED", "untestable": "UNTESTABLE"}
 
 
 def terminal(report: Report, spec: Spec, where: str) -> str:
@@ -37,6 +38,7 @@ def terminal(report: Report, spec: Spec, where: str) -> str:
         *textwrap.wrap(
             f"faults that struck: {faults or 'none'}", _WIDTH, subsequent_indent="  ", break_on_hyphens=False
         ),
+        *_hints(report),
         *_verdict(report),
     ]
     if header["filtered"]:
@@ -45,6 +47,22 @@ def terminal(report: Report, spec: Spec, where: str) -> str:
         lines.append("this run was interrupted: the report is partial")
     lines.append(f"report: {where}")
     return "\n".join(lines) + "\n"
+
+
+def _hints(report: Report) -> list[str]:
+    """What the driver itself should mend, since it makes the verdict weaker than it looks."""
+    hints = []
+    if report.tally.gaps:
+        gaps = ", ".join(plain(gap) for gap in sorted(report.tally.gaps))
+        rung = report.header["identity"]["rung"]
+        hints += _wrapped(f"the driver declares rung {rung} and these families, but does not do: {gaps}")
+    silent = report.tally.faults.get(NO_ANSWER, 0)
+    if silent:
+        hints += _wrapped(
+            f"{silent} commands had no answer in time and their processes were ended: a command that waits for"
+            " another one has to say so (the event `waiting`)"
+        )
+    return hints
 
 
 def _verdict(report: Report) -> list[str]:
@@ -63,10 +81,12 @@ def _listed(name: str, items: list[str]) -> list[str]:
 def _requirements(standings: tuple[Standing, ...]) -> list[str]:
     lines = []
     for s in standings:
-        met = sum(1 for count in s.met.values() if count)
-        counts = ", ".join(f"{cell} {count}" for cell, count in s.met.items() if count)
+        met = sum(1 for cell in s.judged if s.met[cell])
+        counts = ", ".join(f"{cell} {s.met[cell]}" for cell in s.judged if s.met[cell])
         mark = _MARKS.get(s.status, s.status)
-        lines.append(f"{mark:<12} {s.requirement.id:<11} {met}/{len(s.met)} cells  {counts}".rstrip())
+        lines.append(f"{mark:<12} {s.requirement.id:<11} {met}/{len(s.judged)} cells  {counts}".rstrip())
+        if s.out_of_tier and s.judged:
+            lines.append(f"{'':<12} {'':<11} above this rung: {', '.join(s.out_of_tier)}")
         if s.unmet and s.status != "fail":
             lines.append(f"{'':<12} {'':<11} never occurred: {', '.join(s.unmet)}")
     return lines

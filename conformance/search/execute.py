@@ -90,6 +90,8 @@ class Execution:
     def end(self) -> History:
         """Look at the rows once more, note the faults that did not strike, and return the history."""
         self._snapshot("end")
+        if self._rows.lacking:
+            self._note("suite", "lacking", what="snapshot")
         for fault in self._armed:
             if not fault.fired and not self._lenient:
                 self._note("suite", "missed", fault.proc, point=fault.point, action=fault.action)

@@ -126,6 +126,8 @@ class RowsReader:
     def __init__(self, ask: Callable[[Process, str, Mapping[str, Any]], Message], *, supported: bool) -> None:
         self._ask = ask
         self.supported = supported
+        #: The driver promised rows by its rung and gives none.
+        self.lacking = False
         self.process: Process | None = None
 
     def read(self) -> Mapping[str, Any] | None:
@@ -139,7 +141,7 @@ class RowsReader:
                 kinds: Mapping[str, Any] = reply["result"]["kinds"]
                 return kinds
         # What is derived, or not there at all, is no durable evidence and is not asked for again.
-        self.supported = False
+        self.supported, self.lacking = False, True
         return None
 
 

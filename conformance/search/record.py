@@ -64,4 +64,6 @@ def _resolve(op: Op, position: int, points: list[Point]) -> Op:
         args = {"proc": op.proc, "point": name, "nth": nth, "action": op.args["action"]}
         extra = {"world": op.args["world"]} if "world" in op.args else {}
         return Op("arm", {**args, **extra, "changes": [list(c) for c in point.changes]})
-    raise OutOfTier(f"no commit of process {op.proc!r} moves {wanted}")
+    entity, before, after = wanted
+    move = f"from {before} to {after}" if before else f"into being as {after}"
+    raise OutOfTier(f"it needs a fault point at the commit that brings a {entity} {move}, and the driver offers none")

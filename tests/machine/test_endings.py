@@ -13,6 +13,7 @@ import conformance.run
 from conformance import outcome as outcome_module
 from conformance.carriers.base import Carrier, DriverProblem, SuiteProblem
 from conformance.carriers.inprocess import InProcessCarrier
+from conformance.families.mutation_host import MUTATION_HOST
 from conformance.kit import Ports, Setup
 from conformance.outcome import Outcome
 from conformance.records import read_run
@@ -25,6 +26,8 @@ from reference_impl.driver import Reference
 from reference_impl.mutation_host.host import MutationHost
 from reference_impl.packages import with_host
 from statemachines.spec import load
+
+SCENARIOS = len(MUTATION_HOST.scenarios)
 
 
 class Watch:
@@ -56,7 +59,7 @@ def quick(out: Path, monkeypatch: pytest.MonkeyPatch, make: Any = Reference, wat
         return InProcessCarrier("planted", make)
 
     monkeypatch.setattr(conformance.run, "carrier_maker", lambda _: carrier)
-    return render(run(Options(profiles=("mutation-host",), budget="quick", out=out), watch or Watch()))
+    return render(run(Options(profiles=(MUTATION_HOST.id,), budget="quick", out=out), watch or Watch()))
 
 
 def text(report: Report) -> str:
@@ -141,7 +144,7 @@ def test_a_suite_that_fails_in_a_schedule_leaves_no_verdict(
     report = quick(tmp_path, monkeypatch)
     assert (report.verdict.verdict, report.verdict.exit) == ("none", 5)
     assert "the suite could not run mutation/recover-dispatching" in report.verdict.why
-    assert report.tally.schedules == 10, "the others ran"
+    assert report.tally.schedules == SCENARIOS, "the others ran"
 
 
 def test_a_checker_that_fails_is_a_failure_of_the_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,7 +166,7 @@ def test_a_problem_after_the_schedules_keeps_what_was_judged(
 
     monkeypatch.setattr(conformance.run._Run, "_investigate", failing)
     report = quick(tmp_path, monkeypatch)
-    assert (report.tally.schedules, report.complete) == (10, False)
+    assert (report.tally.schedules, report.complete) == (SCENARIOS, False)
     assert (report.verdict.verdict, report.verdict.exit) == ("none", exit)
     assert str(problem) in text(report)
 
@@ -194,5 +197,5 @@ def test_progress_tells_each_phase_once_and_a_step_for_each_schedule(
 ) -> None:
     watch = Watch()
     report = quick(tmp_path, monkeypatch, watch=watch)
-    assert watch.phases[:2] == ["recording mutation-host", "mutation-host 10"]
-    assert watch.steps == report.tally.schedules == 10
+    assert watch.phases[:2] == ["recording mutation-host", f"mutation-host {SCENARIOS}"]
+    assert watch.steps == report.tally.schedules == SCENARIOS
