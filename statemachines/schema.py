@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
@@ -35,6 +35,34 @@ def check(document: Document, schema: Draft202012Validator) -> list[Finding]:
     return list(dict.fromkeys(finding for group in found for finding in group))
 
 
+def explain(schema: Mapping[str, Any], value: object, name: str) -> Iterator[tuple[str, str]]:
+    """Every fault of a plain value as (sentence, what to do); places in it begin with `name`."""
+    root = _Nowhere()
+    whole = {"properties": {name: {k: v for k, v in schema.items() if k != "$defs"}}, "$defs": schema.get("$defs", {})}
+    for top in Draft202012Validator(whole).iter_errors({name: value}):
+        for error in _leaves(top):
+            for finding in _explain(error, root):
+                yield finding.message, finding.fix
+
+
+class _Nowhere:
+    """Stands for a document that has no lines."""
+
+    def finding(
+        self, path: Sequence[str | int], rule: str, message: str, fix: str = "", *, key: bool = False
+    ) -> Finding:
+        del path, key
+        return Finding("", 0, 0, rule, message, fix)
+
+
+class _Places(Protocol):
+    """What a finding needs of a document."""
+
+    def finding(
+        self, path: Sequence[str | int], rule: str, message: str, fix: str = "", *, key: bool = False
+    ) -> Finding: ...
+
+
 def _leaves(error: ValidationError) -> Iterator[ValidationError]:
     """The errors that a person can act on: of an `anyOf`, the branch that fits the kind of the value."""
     if error.validator not in ("anyOf", "oneOf") or not error.context:
@@ -56,7 +84,7 @@ def _leaves(error: ValidationError) -> Iterator[ValidationError]:
         yield from _leaves(inner)
 
 
-def _explain(error: Any, document: Document) -> list[Finding]:
+def _explain(error: Any, document: _Places) -> list[Finding]:
     path = list(error.absolute_path)
     rule = f"schema-{error.validator}"
     here = _place(path)

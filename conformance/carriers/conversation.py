@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from functools import cache
+from typing import Any, Final, NamedTuple
 
 from conformance.carriers.base import Message
+from conformance.carriers.results import Asked, BadResult, Results
+from conformance.schemas import part
+from statemachines.accept import Check
+from statemachines.generate import generate
 
 #: event -> member -> its type (DESIGN section 5). A member that is not named here is refused.
 EVENTS: Final[dict[str, dict[str, type]]] = {
@@ -34,14 +38,18 @@ class BadMessage(Exception):
         self.guess = guess
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One request under way; ``answers`` is how much the remote had answered the process when it was sent."""
+class Request(NamedTuple):
+    """One request under way: what it asks for, and how much the remote had answered the process when it was sent."""
 
     id: int
-    cmd: str
-    label: str
     answers: int
+    asked: Asked
+
+    @property
+    def label(self) -> str:
+        """The request in words."""
+        verb, _, name = self.asked
+        return f"command {name!r}" if verb == "command" else verb
 
 
 class Conversation:
@@ -56,6 +64,7 @@ class Conversation:
         self._paused = False
         self._rested = False
         self._answers = 0
+        self._results = Results()
         self.epoch = 0
 
     @property
@@ -69,15 +78,13 @@ class Conversation:
 
     def sent(self, message: Message, answers: int) -> None:
         """A request goes out; ``answers`` counts what the remote has answered the process so far."""
-        cmd = str(message["cmd"])
-        args = message.get("args") or {}
-        label = f"command {args.get('name')!r}" if cmd == "command" else cmd
-        request = Request(int(message["id"]), cmd, label, answers)
-        self._open[request.id] = request
+        cmd, number = message["cmd"], message["id"]
+        request = self._open[number] = Request(number, answers, self._results.asked(message))
         if cmd in _WORK:
             self._work = request
             self.epoch += 1
-        if cmd in _WORK or cmd == "resume":
+            self._paused = self._rested = False
+        elif cmd == "resume":
             self._paused = self._rested = False
 
     def stirred(self) -> None:
@@ -108,7 +115,9 @@ class Conversation:
         event = message["event"]
         if not isinstance(event, str) or event not in EVENTS:
             raise BadMessage(f"the event {event!r} is none of {', '.join(EVENTS)}", "a misspelled event?")
-        _check(message, {"event": str, **EVENTS[event]}, f"event {event!r}")
+        if not quick(event)(message):
+            _check(message, {"event": str, **EVENTS[event]}, f"event {event!r}")
+            raise _unfit(message, event)
         if event == "paused":
             self._paused = True
         elif event == "waiting":
@@ -129,18 +138,25 @@ class Conversation:
                 "what the implementation said belongs into result; outcome says only whether the driver did its job",
             )
         request = self._request(message["id"])
-        _check(message, {"id": int, "outcome": str, **OUTCOMES[outcome]}, f"outcome {outcome!r}")
+        if not quick(outcome)(message):
+            _check(message, {"id": int, "outcome": str, **OUTCOMES[outcome]}, f"outcome {outcome!r}")
+            raise _unfit(message, outcome)
+        if outcome == "done":
+            try:
+                self._results.check(request.asked, message["result"])
+            except BadResult as bad:
+                raise BadMessage(bad.reason, bad.guess) from None
         del self._open[request.id]
         if request is self._work:
             self._work = None
             self._paused = self._rested = False
-        elif request.cmd == "set_time" and self._work is not None and request.answers == self._answers:
+        elif request.asked[0] == "set_time" and self._work is not None and request.answers == self._answers:
             # What became due has run until done or blocked. Had the remote answered meanwhile, the process says how
             # it stands by another line.
             self._rested = True
 
     def _request(self, number: object) -> Request:
-        request = self._open.get(number) if isinstance(number, int) and not isinstance(number, bool) else None
+        request = self._open.get(number) if type(number) is int else None
         if request is not None:
             return request
         guess = "was a request answered twice?"
@@ -149,6 +165,21 @@ class Conversation:
         elif number is None:
             guess = "the id of the request was not copied into the answer"
         raise BadMessage(f"it answers the id {number!r}, but awaited is {self.awaited()}", guess)
+
+
+@cache
+def quick(kind: str) -> Check:
+    """Whether a message is a valid event or answer of this kind, by the published schema."""
+    return generate(part("message", kind))
+
+
+def _unfit(message: Mapping[str, Any], kind: str) -> BadMessage:
+    """Why a message is refused whose members have the right types: a word or a number that may not stand there."""
+    # Imported late: nearly always there is nothing to explain.
+    from statemachines.schema import explain  # noqa: PLC0415
+
+    sentence, fix = next(explain(part("message", kind), message, kind))
+    return BadMessage(sentence, fix)
 
 
 def _check(message: Mapping[str, Any], shape: Mapping[str, type], what: str) -> None:

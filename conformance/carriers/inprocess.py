@@ -11,7 +11,8 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from conformance.carriers.base import Link, Message, Session
+from conformance.carriers.base import DriverProblem, Link, Message, Session
+from conformance.carriers.conversation import BadMessage, Conversation
 from conformance.kit.engine import Engine, Implementation
 from conformance.kit.remote import Exchange, RemoteAnswer, RemoteUnknown, Request
 from conformance.remote.remote import Conn, Drop, Remote, Reply
@@ -73,15 +74,34 @@ class InProcessLink:
         self._engine = engine
         self._remote = remote
         self._proc = proc
+        self._talk = Conversation()
 
     def send(self, message: Message) -> None:
         """Deliver and run until the process is done or blocked."""
+        self._talk.sent(message, 0)
         self._engine.deliver(message)
 
     def recv(self) -> Message | None:
-        """The next thing it said, or None: it will say nothing more by itself."""
+        """The next thing it said, or None: it will say nothing more by itself.
+
+        Raises DriverProblem for a message that a real process would not get past the suite either.
+        """
         outbox = self._engine.outbox
-        return outbox.popleft() if outbox else None
+        if not outbox:
+            return None
+        message = outbox.popleft()
+        try:
+            self._talk.heard(message)
+        except BadMessage as bad:
+            raise self._refused(message, bad) from None
+        return message
+
+    def _refused(self, message: Message, bad: BadMessage) -> DriverProblem:
+        shown = repr(message)
+        cut = "…" if len(shown) > 200 else ""
+        return DriverProblem(
+            f"process {self._proc!r} said what was refused: {bad.reason}: {shown[:200]}{cut}; {bad.guess}"
+        )
 
     def pending(self) -> bool:
         """Whether it has said anything that was not taken yet."""

@@ -22,7 +22,7 @@ SUITE = """
 import sys, signal
 from tests.carriers.support import driven
 with driven("with_child") as (stage, link):
-    stage.ask(link, "hello", fifo=sys.argv[1])
+    stage.ask(link, "snapshot", fifo=sys.argv[1])
     print(stage.session.state_dir, flush=True)
     signal.pause()
 """
@@ -51,7 +51,7 @@ class Fifo:
 def test_a_kill_takes_the_whole_process_group(tmp_path: Path) -> None:
     fifo = Fifo(tmp_path)
     with driven("with_child") as (stage, link):
-        stage.ask(link, "hello", fifo=str(fifo.path))
+        stage.ask(link, "snapshot", fifo=str(fifo.path))
         fifo.wait_for_writer()
         link.kill()
         assert fifo.ended()
@@ -60,7 +60,7 @@ def test_a_kill_takes_the_whole_process_group(tmp_path: Path) -> None:
 def test_the_end_of_a_session_takes_everything(tmp_path: Path) -> None:
     fifo = Fifo(tmp_path)
     with driven("with_child") as (stage, link):
-        stage.ask(link, "hello", fifo=str(fifo.path))
+        stage.ask(link, "snapshot", fifo=str(fifo.path))
         fifo.wait_for_writer()
         assert stage.session is not None
         folder = stage.session.state_dir
@@ -92,7 +92,7 @@ def test_a_killed_process_takes_no_more_and_a_second_kill_is_nothing() -> None:
         link.kill()
         link.kill()
         with pytest.raises(DriverProblem, match="ended"):
-            stage.send(link, "hello")
+            stage.send(link, "snapshot")
 
 
 def test_a_carrier_leaves_no_descriptor_and_no_child_behind() -> None:
@@ -103,9 +103,9 @@ def test_a_carrier_leaves_no_descriptor_and_no_child_behind() -> None:
         with opened(carrier) as stage:
             first, second = stage.start("w1"), stage.start("w2")
             pids += [stage.ask(link, "pid")["result"]["pid"] for link in (first, second)]
-            assert stage.ask(first, "hello")["outcome"] == "done"
+            assert stage.ask(first, "snapshot")["outcome"] == "done"
             first.kill()
-            assert stage.ask(second, "hello")["outcome"] == "done"
+            assert stage.ask(second, "snapshot")["outcome"] == "done"
     carrier.shutdown()
     assert len(os.listdir("/dev/fd")) == before
     assert len(pids) == 6

@@ -42,7 +42,7 @@ def test_a_bad_line_is_refused_with_reason_and_guess(driver: str) -> None:
 
 def test_a_second_answer_is_refused() -> None:
     with driven("answers_twice") as (stage, link), pytest.raises(DriverProblem, match=r"awaited is nothing.*twice\?"):
-        [stage.ask(link, "hello") for _ in range(2)]
+        [stage.ask(link, "snapshot") for _ in range(2)]
 
 
 def test_a_line_without_newline_at_the_end_is_named() -> None:
@@ -94,9 +94,9 @@ def test_a_warm_parent_that_ends_is_shown_with_its_last_words() -> None:
 
 def test_much_on_stderr_never_blocks_and_never_means_failure() -> None:
     with driven("echo") as (stage, link):
-        assert stage.ask(link, "hello", noise=300_000)["outcome"] == "done"
+        assert stage.ask(link, "snapshot", noise=300_000)["outcome"] == "done"
 
 
 def test_large_lines_go_both_ways() -> None:
     with driven("echo") as (stage, link):
-        assert len(stage.ask(link, "hello", pad="x" * 3_000_000)["result"]["pad"]) == 3_000_000
+        assert len(stage.ask(link, "snapshot", pad="x" * 3_000_000)["result"]["pad"]) == 3_000_000

@@ -13,6 +13,7 @@ Write = Callable[..., Path]
 
 LETTER, OFFICE, WEATHER = "lifecycles/letter.yaml", "procedures/office.yaml", "tables/weather.yaml"
 STAMP, AAA, READINGS = "lifecycles/stamp.yaml", "requirements/AAA.yaml", "interpretations.yaml"
+COMMANDS = "commands/post.yaml"
 FAULTS, LIMITS, POST = "tables/faults.yaml", "tables/limits.yaml", "profiles/post.yaml"
 
 # rule, file, old text, new text, and a piece of the sentence
@@ -114,6 +115,19 @@ CASES = [
     ("reading-shown", READINGS, "variant: turn_right", "variant: null", "right is accepted and nothing shows it"),
     ("reading-unreachable", READINGS, "AAA-001/c2", "AAA-001/c3", "no requirement has the cell AAA-001/c3"),
     ("reading-unreachable", READINGS, "status: declarable", "status: rejected", "back is rejected"),
+    ("command-schema", COMMANDS, "minLength: 1", "maxLength: 9", "'maxLength' is not supported"),
+    ("command-schema", COMMANDS, "$ref: \"#/$defs/word\"", "$ref: \"#/$defs/wort\"", "leads out of this schema"),
+    ("command-schema", COMMANDS, "{type: integer}", "{type: whole}", "is no JSON Schema"),
+    ("command-open-result", COMMANDS, "required: [status], additionalProperties: false,", "required: [status],",
+     "lets any member pass"),
+    ("command-required", COMMANDS, "required: [to]", "required: [to, from]", "requires from, which it refuses"),
+    ("command-duplicate", COMMANDS, "key: [id]", "key: [number]", "letters has no column number"),
+    ("command-duplicate", COMMANDS, "{name: state, type: state, of: letter", "{name: id, type: state, of: letter",
+     "id stands here 2 times"),
+    ("command-lifecycle", COMMANDS, "of: letter", "of: parcel", "no lifecycle is called parcel"),
+    ("command-lifecycle", COMMANDS, "type: state, of: letter", "type: state", "names no lifecycle"),
+    ("command-lifecycle", COMMANDS, "type: text, null: false", "type: text, of: letter", "has no use for lifecycles"),
+    ("command-file-name", COMMANDS, "id: post", "id: mail", "the family mail stands in commands/post.yaml"),
 ]  # fmt: skip
 
 # Renaming a lifecycle also cuts the coupling that leads to it, renaming a cell what a reading says of it.

@@ -135,4 +135,30 @@ source: source-settle
 groups: [post]
 rungs: {L0: wire, L1: rows, L2: all}
 """,
+    "commands/post.yaml": """\
+id: post
+source: mutation-profile
+title: Post
+about: Letters go out.
+config: config.post
+definitions:
+  word: {type: string, minLength: 1}
+commands:
+  - name: post.send
+    status: live
+    rung: L0
+    purpose: Send a letter.
+    args: {type: object, required: [to], additionalProperties: false, properties: {to: {$ref: "#/$defs/word"}}}
+    result: {type: object, required: [status], additionalProperties: false, properties: {status: {enum: [sent]}}}
+recovery:
+  purpose: Look for letters that were lost.
+  result: {type: object, additionalProperties: false, properties: {found: {type: integer}}}
+rows:
+  - kind: letters
+    key: [id]
+    meaning: One row for each letter.
+    columns:
+      - {name: id, type: text, null: false, meaning: its number}
+      - {name: state, type: state, of: letter, meaning: where it is}
+""",
 }

@@ -12,7 +12,7 @@ class Poster:
         self.ports = None
 
     def hello(self):
-        return {"name": "poster"}
+        return {"name": "poster", "version": "1", "families": ["post"], "rung": "L0"}
 
     def open(self, _setup, ports):
         self.ports = ports

@@ -1,0 +1,63 @@
+"""The commands of each family: what the suite sends fits them, and so does every configuration that it uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from conformance.families import FAMILIES
+from conformance.schemas import schema
+from conformance.search.program import Op
+from statemachines.spec import load
+
+SPEC = load()
+SHARED = [family for family in FAMILIES if family in SPEC.commands]
+
+
+def _ops(family: str) -> Iterator[Op]:
+    made = FAMILIES[family]
+    for scenario in made.scenarios:
+        yield from (*scenario.ops, *scenario.retry, *(op for ops in scenario.seconds.values() for op in ops))
+    yield from made.tail
+    yield from made.walk.closing
+    yield from (command.make(command.procs[0], which, 7) for command in made.walk.commands for which in range(3))
+
+
+def test_the_mutation_host_has_its_commands() -> None:
+    host = SPEC.commands["mutation-host"]
+    live = [name for name, command in host.commands.items() if command.live]
+    assert live == ["host.invoke", "host.cancel", "host.housekeep", "host.describe"]
+    assert list(host.rows) == ["attempts", "reservations", "diagnostics", "status_log"]
+
+
+@pytest.mark.parametrize("family", SHARED)
+def test_every_command_of_every_scenario_fits_its_schema(family: str) -> None:
+    described = SPEC.commands[family]
+    sent = [op for op in _ops(family) if op.op == "call"]
+    assert sent
+    for op in sent:
+        command = described.commands[str(op.args["cmd"])]
+        assert command.live
+        faults = Draft202012Validator(dict(described.closed(command.args))).iter_errors(op.args["args"])
+        assert [error.message for error in faults] == []
+
+
+@pytest.mark.parametrize("family", SHARED)
+def test_every_configuration_fits_its_schema(family: str) -> None:
+    check = Draft202012Validator(dict(schema(SPEC.commands[family].config)))
+    configs = [scenario.config for scenario in FAMILIES[family].scenarios]
+    for config in (*configs, FAMILIES[family].walk.config):
+        assert [error.message for error in check.iter_errors(config)] == []
+    assert not check.is_valid({**configs[0], "colour": "red"})
+
+
+def test_the_schema_of_rows_knows_every_state() -> None:
+    host = SPEC.commands["mutation-host"]
+    rows = host.snapshot(SPEC.lifecycles)["properties"]["kinds"]["properties"]
+    assert rows["attempts"]["items"]["properties"]["state"]["enum"] == list(SPEC.lifecycles["mutation_attempt"].states)
+    log = rows["status_log"]["items"]["properties"]
+    assert log["entity"]["enum"] == ["mutation_attempt", "key_reservation"]
+    assert None in log["from_state"]["enum"]
+    assert {"Prepared", "Quarantined"} <= set(log["to_state"]["enum"])
