@@ -164,7 +164,9 @@ class Execution:
     def _start(self, name: str, config: Mapping[str, Any] | None) -> None:
         if config is not None and config != self._config:
             self._config = config
-            self._note("suite", "config", config=dict(config), limits=dict(self._program.limits))
+            self._note(
+                "suite", "config", config=dict(config), limits=dict(self._program.limits), clock=self._time.to_json()
+            )
         if name in self._processes:
             return
         process = self._open(name)

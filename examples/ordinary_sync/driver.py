@@ -1,6 +1,6 @@
 """The ordinary sync job behind the driver protocol, rung L0: a loop over stdin, one answer to each line.
 
-    onceproof run --driver "python examples/ordinary_sync/driver.py" --profile connector-push --budget ci
+onceproof run --driver "python examples/ordinary_sync/driver.py" --profile connector-push --budget ci
 """
 
 from __future__ import annotations

@@ -54,9 +54,7 @@ class Sync:
         except (OSError, ValueError, KeyError, http.client.HTTPException):
             # Logged, and tried again by the next run.
             return "failed"
-        self._db.execute(
-            "UPDATE rows SET remote_id = ? WHERE object = ? AND id = ?", (remote_id, source_object, ident)
-        )
+        self._db.execute("UPDATE rows SET remote_id = ? WHERE object = ? AND id = ?", (remote_id, source_object, ident))
         return "finalized"
 
     def push_all(self) -> int:
