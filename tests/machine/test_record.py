@@ -116,7 +116,7 @@ def test_several_symbolic_faults_are_resolved_one_after_the_other() -> None:
 
 
 def test_an_effect_that_no_commit_has_is_out_of_tier() -> None:
-    with pytest.raises(OutOfTier, match="no commit of process 'w1' moves"):
+    with pytest.raises(OutOfTier, match="the commit that brings a job from Done to Open"):
         recorded(begin("w1"), pause_after("w1", "job", "Done", "Open"), send("w1", "j1"))
 
 
