@@ -10,9 +10,8 @@ from typing import Any
 
 from conformance.carriers.base import Carrier, DriverProblem
 from conformance.carriers.inprocess import InProcessCarrier
-from conformance.families.mutation_host.contract import EffectContract
 from conformance.history import Recorder
-from conformance.remote.remote import Remote
+from conformance.remote.remote import NoContract, Remote
 
 
 class UnknownDriver(Exception):
@@ -105,7 +104,7 @@ def _command(driver: str, words: list[str]) -> Carrier:
 
 def identify(carrier: Carrier) -> Identity:
     """Ask a driver who it is; raises DriverProblem when it does not say so properly."""
-    remote = Remote(Recorder(), EffectContract(), _ignore, _ignore)
+    remote = Remote(Recorder(), NoContract(), _ignore, _ignore)
     session = carrier.open(remote)
     try:
         link = session.start("hello")
