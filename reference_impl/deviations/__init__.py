@@ -1,6 +1,6 @@
 """Deviations: faults planted in the reference, each of which the suite has to find and name."""
 
-from reference_impl.deviations import mutation_first, mutation_second, mutation_third, push_first
+from reference_impl.deviations import mutation_first, mutation_second, mutation_third, push_first, push_second
 from reference_impl.planting import Planted
 
 DEVIATIONS: tuple[Planted, ...] = (
@@ -8,4 +8,5 @@ DEVIATIONS: tuple[Planted, ...] = (
     *mutation_second.SECOND.items,
     *mutation_third.THIRD.items,
     *push_first.FIRST.items,
+    *push_second.SECOND.items,
 )
