@@ -5,7 +5,7 @@ One pass over a history, linear in its length. A family adds what its rows mean.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
@@ -109,6 +109,10 @@ class Timeline:
             if handler is not None:
                 handler(self, event)
         self._look_seqs = [look.seq for look in self.looks]
+        self._command_seqs = [command.seq for command in self.commands]
+        self._by_command: dict[int, list[Connection]] = {}
+        for connection in self.connections:
+            self._by_command.setdefault(id(connection.command), []).append(connection)
 
     def look_before(self, seq: int) -> Look | None:
         """The last snapshot before an event."""
@@ -131,12 +135,13 @@ class Timeline:
 
     def connections_of(self, command: Command) -> list[Connection]:
         """The connections that were opened while this command was outstanding in its process."""
-        return [c for c in self.connections if c.command is command]
+        return self._by_command.get(id(command), [])
 
     def during(self, outer: Command, cmds: frozenset[str]) -> Iterator[Command]:
         """Commands of other processes that were sent while ``outer`` was outstanding."""
-        for c in self.commands:
-            if c.proc != outer.proc and c.cmd in cmds and outer.seq < c.seq < outer.until:
+        first = bisect_right(self._command_seqs, outer.seq)
+        for c in self.commands[first : bisect_left(self._command_seqs, outer.until)]:
+            if c.proc != outer.proc and c.cmd in cmds:
                 yield c
 
     # -- building ----------------------------------------------------------------------------------------------

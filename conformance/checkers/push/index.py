@@ -115,12 +115,8 @@ class Index(Timeline):
     def killed_commands(self) -> list[tuple[int, Command]]:
         """(place of the kill, command) of every command that a kill ended."""
         # A command that a kill ends is answered by the suite (no-answer) right after the kill.
-        found = []
-        for seq, proc in self.kills:
-            command = next((c for c in self.commands if c.proc == proc and c.seq < seq and c.until == seq + 1), None)
-            if command is not None:
-                found.append((seq, command))
-        return found
+        ended = {c.until: c for c in self.commands if c.outcome == "no-answer"}
+        return [(seq, ended[seq + 1]) for seq, _ in self.kills if seq + 1 in ended]
 
     @cached_property
     def _written(self) -> Mapping[Record, set[tuple[str, Any]]]:
@@ -145,19 +141,32 @@ class Index(Timeline):
         """Whether a command may act on a record: a save or an act on it, or any pass of a worker."""
         return command.cmd in ("push.work", "recover") or record_of(command) == record
 
+    @cached_property
+    def _tempting(self) -> Mapping[Record | None, int]:
+        """The last save of each record, and under None the last pass of a worker."""
+        found: dict[Record | None, int] = {}
+        for command in self.commands:
+            if command.cmd in ("push.trigger", "push.work"):
+                found[record_of(command)] = command.seq
+        return found
+
     def later(self, seq: int, record: Record) -> bool:
         """Whether after an event something was asked that might tempt into another request for the record."""
-        tempting = (c for c in self.commands if c.seq > seq and c.cmd in ("push.trigger", "push.work"))
-        return any(self.concerns(c, record) for c in tempting)
+        return max(self._tempting.get(record, -1), self._tempting.get(None, -1)) > seq
+
+    @cached_property
+    def _superseding(self) -> Mapping[Record | None, list[Command]]:
+        """The acts that may have closed an attempt of each record."""
+        found: dict[Record | None, list[Command]] = defaultdict(list)
+        for command in self.commands:
+            told = command.result.get("status") in ("done", "unknown") or command.outcome == "no-answer"
+            if command.cmd == "push.operate" and command.args.get("act") == "supersede" and told:
+                found[record_of(command)].append(command)
+        return found
 
     def superseded_between(self, record: Record, start: int, end: int) -> bool:
         """Whether an explicit act closed the record's attempt between two events."""
-        for command in self.commands:
-            if command.cmd == "push.operate" and command.args.get("act") == "supersede" and start < command.seq < end:
-                told = command.result.get("status") in ("done", "unknown") or command.outcome == "no-answer"
-                if record_of(command) == record and told:
-                    return True
-        return False
+        return any(start < command.seq < end for command in self._superseding.get(record, ()))
 
     def contract_at(self, connection: Connection) -> bool:
         """Whether the configuration of the time declares repetitions of this route as safe."""
