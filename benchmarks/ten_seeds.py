@@ -1,7 +1,7 @@
-"""Runs the reference over ten seeds in both carriers, one line each. By hand: `python benchmarks/ten_seeds.py`.
+"""Runs the reference over ten seeds in both carriers, one line each. By hand: `python benchmarks/ten_seeds.py PROFILE`.
 
 Exit status 1 if any run is not conformant, left a cell unmet or missed a fault. The output is committed in
-benchmarks/results/ten_seeds.txt.
+benchmarks/results/ten_seeds_PROFILE.txt.
 """
 
 from __future__ import annotations
@@ -13,17 +13,30 @@ import tempfile
 from pathlib import Path
 
 SEEDS = range(10)
+ONCEPROOF = Path(sys.executable).with_name("onceproof")
 DRIVERS = ("reference", "reference:process")
 
 
-def main() -> int:
-    """Run them all, one after the other."""
+def main(profile: str) -> int:
+    """Run them all, one after the other, on one profile."""
     failures = 0
+    print(f"profile {profile}, budget ci")
     print("driver               seed  verdict       schedules  missed  cells     seconds")
     for driver in DRIVERS:
         for seed in SEEDS:
             with tempfile.TemporaryDirectory() as out:
-                command = ["onceproof", "run", "--driver", driver, "--budget", "ci", "--seed", str(seed), "--out", out]
+                command = [
+                    str(ONCEPROOF),
+                    "run",
+                    "--driver",
+                    driver,
+                    "--profile",
+                    profile,
+                    "--seed",
+                    str(seed),
+                    "--out",
+                    out,
+                ]
                 done = subprocess.run(command, capture_output=True, text=True, check=False)
                 report = json.loads((Path(out) / "report.json").read_text())
             met = sum(r["cells_met"] for r in report["requirements"])
@@ -39,4 +52,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1]))

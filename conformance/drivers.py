@@ -11,9 +11,8 @@ from typing import Any, Final
 from conformance.carriers.base import Carrier, DriverProblem, Link
 from conformance.carriers.farewell import farewell
 from conformance.carriers.inprocess import InProcessCarrier
-from conformance.families.mutation_host.contract import EffectContract
 from conformance.history import Recorder
-from conformance.remote.remote import Remote
+from conformance.remote.remote import NoContract, Remote
 
 #: How long a process that said good-bye after `hello` may take to end.
 PATIENCE_MS: Final = 2_000
@@ -115,7 +114,7 @@ def identify(
     Its process leaves with ``bye``. What is wrong with that is told to ``complain``; without one it does not matter,
     since it is killed then. ``patience_ms`` (real time) is how long it may take to end after its answer.
     """
-    remote = Remote(Recorder(), EffectContract(), _ignore, _ignore)
+    remote = Remote(Recorder(), NoContract(), _ignore, _ignore)
     session = carrier.open(remote)
     try:
         link = session.start("hello")

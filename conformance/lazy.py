@@ -10,37 +10,17 @@ from conformance.carriers.base import Link, Message, Session
 from conformance.carriers.places import StateDirectory
 from conformance.remote.remote import Remote
 
-_ATTEMPT: Final = {"attempt": {"instance": "host-a", "id": "a1"}, "original_request_id": None, "replayed": False}
+#: The lazy drivers: each gives one answer to every command, and ``silent`` none.
+LAZY: Final = ("always-done", "always-refused", "always-unknown", "always-unsupported", "silent")
 
-#: name -> what it answers to every command; None says nothing at all.
-LAZY: Final[dict[str, dict[str, Any] | None]] = {
-    "always-done": {
-        "outcome": "done",
-        "result": {
-            "status": "success",
-            "result": {},
-            "mutation": {"classification": "applied", "cause": None, **_ATTEMPT},
-        },
-    },
-    "always-refused": {
-        "outcome": "done",
-        "result": {
-            "status": "error",
-            "error": {"code": "forbidden"},
-            "mutation": {"classification": "not_attempted", "cause": "forbidden", **_ATTEMPT},
-        },
-    },
-    "always-unknown": {
-        "outcome": "done",
-        "result": {
-            "status": "error",
-            "error": {"code": "outcome_unknown"},
-            "mutation": {"classification": "unknown", "cause": None, **_ATTEMPT},
-        },
-    },
-    "always-unsupported": {"outcome": "unsupported", "feature": "everything", "reason": "lazy"},
-    "silent": None,
-}
+
+def reply_of(name: str, answers: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:
+    """What a lazy driver answers, out of the family's own words for done, refused and unknown; None for nothing."""
+    if name == "silent":
+        return None
+    if name == "always-unsupported":
+        return {"outcome": "unsupported", "feature": "everything", "reason": "lazy"}
+    return {"outcome": "done", "result": dict(answers[name.removeprefix("always-")])}
 
 
 class LazyLink:
@@ -122,15 +102,16 @@ class LazySession:
 class LazyCarrier:
     """Carries one of :data:`LAZY`."""
 
-    def __init__(self, name: str, families: tuple[str, ...]) -> None:
+    def __init__(self, name: str, families: tuple[str, ...], answers: Mapping[str, Mapping[str, Any]]) -> None:
         self.name = name
         self.rung = "L2"
         self._families = families
+        self._reply = reply_of(name, answers)
 
     def open(self, remote: Remote) -> Session:
         """One schedule; the remote will not hear of it."""
         del remote
-        return LazySession(LAZY[self.name], self._families)
+        return LazySession(self._reply, self._families)
 
     def shutdown(self) -> None:
         """Nothing to release."""

@@ -35,4 +35,4 @@ def all_suspects() -> list[Suspect]:
 
 
 def _lazy(name: str, family: str) -> Callable[[], Carrier]:
-    return lambda: LazyCarrier(name, (family,))
+    return lambda: LazyCarrier(name, (family,), FAMILIES[family].lazy)

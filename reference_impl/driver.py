@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from conformance.kit import Ports, Runtime, Setup, Unsupported
-from reference_impl.mutation_host import schema
-from reference_impl.mutation_host.host import MutationHost
+from reference_impl.packages import PACKAGES, Package
 from reference_impl.store import Store, Template
-from statemachines.spec import load
+from statemachines.spec import Spec, load
 
 _DATABASE = "ledger.db"
 
 
 class Reference:
-    """The implementation that ``--driver reference`` runs. Deviations and variants replace its parts."""
+    """The implementation that ``--driver reference`` runs. Deviations and variants replace its packages."""
 
     name = "reference"
-    host_class: type[MutationHost] = MutationHost
+    packages: Mapping[str, Package] = PACKAGES
     readings: Mapping[str, str] = {}
 
     def __init__(self) -> None:
-        self.spec = load()
-        self._template = _template(type(self), self.statements)
-
-    def statements(self) -> tuple[str, ...]:
-        """The schema of a fresh store; a deviation that the schema would hide replaces it."""
-        return schema.statements(self.spec.lifecycles)
+        self.spec = _spec()
 
     def warm(self) -> None:
         """Build what every process needs once, before a warm parent forks."""
-        self._template.image()
+        for package in self.packages.values():
+            self._template(package).image()
 
     def hello(self) -> Mapping[str, Any]:
         """Who this is, and what it offers."""
@@ -40,7 +36,7 @@ class Reference:
             "version": "0.1.0",
             "language": "python",
             "issues": "https://github.com/onceproof/onceproof/issues",
-            "families": ["mutation-host"],
+            "families": list(self.packages),
             "features": ["status_log"],
             "rung": "L2",
             "clock": "virtual",
@@ -49,19 +45,26 @@ class Reference:
 
     def open(self, setup: Setup, ports: Ports) -> Runtime:
         """Open the ledger of the state directory, creating it when the state is fresh."""
-        family = setup.config.get("family")
-        if family != "mutation-host":
-            raise Unsupported(str(family), "the reference serves the family mutation-host")
+        family = str(setup.config.get("family"))
+        package = self.packages.get(family)
+        if package is None:
+            raise Unsupported(family, f"the reference serves {', '.join(self.packages)}")
         path = setup.state_dir / _DATABASE
         if setup.fresh:
-            self._template.create(path)
-        return self.host_class(setup, ports, Store(path, ports), self.spec)
+            self._template(package).create(path)
+        runtime: Runtime = package.host(setup, ports, Store(path, ports), self.spec)
+        return runtime
+
+    def _template(self, package: Package) -> Template:
+        key = (type(self), package.family)
+        if key not in _TEMPLATES:
+            _TEMPLATES[key] = Template(package.statements(self.spec.lifecycles))
+        return _TEMPLATES[key]
 
 
-_TEMPLATES: dict[type, Template] = {}
+@cache
+def _spec() -> Spec:
+    return load()
 
 
-def _template(owner: type, statements: Callable[[], tuple[str, ...]]) -> Template:
-    if owner not in _TEMPLATES:
-        _TEMPLATES[owner] = Template(statements())
-    return _TEMPLATES[owner]
+_TEMPLATES: dict[tuple[type, str], Template] = {}

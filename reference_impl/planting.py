@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from conformance.kit import Implementation
 from reference_impl.driver import Reference
-from reference_impl.mutation_host import schema as mutation_schema
-from reference_impl.mutation_host.host import MutationHost
+from reference_impl.packages import PACKAGES
 from statemachines.model import Lifecycle
 
 T = TypeVar("T", bound=type)
-#: What may be replaced: the class attributes of the host by which it makes its parts, or the host with several of them.
-PARTS = ("ledger", "dispatcher", "observer", "supervisor", "host")
+#: The part that is the host itself, with several of its parts replaced.
+HOST = "host"
+Statements = Callable[[Mapping[str, Lifecycle]], tuple[str, ...]]
 
 
 @dataclass(slots=True)
@@ -22,27 +22,27 @@ class Planted:
     """One deviation or variant. ``names`` is the requirement broken, or the reading followed.
 
     ``unguarded`` drops the schema objects that would hide the fault: the guards against forbidden state changes and
-    the uniqueness of live keys (DESIGN section 8). ``readings`` are declared in ``hello``.
+    the uniqueness rules (DESIGN section 8). ``readings`` are declared in ``hello``.
     """
 
     id: str
     names: str
     purpose: str
-    family: str = "mutation-host"
-    part: str = "dispatcher"
-    replacement: type | None = None
+    family: str
+    part: str
+    replacement: type
     unguarded: bool = False
     readings: Mapping[str, str] = field(default_factory=dict)
 
     def implementation(self) -> Callable[[], Implementation]:
         """A maker of the reference with this part replaced."""
-        if self.part == "host":
-            host = self.replacement
-        else:
-            host = type(f"Host_{self.id}", (MutationHost,), {f"{self.part}_class": self.replacement})
-        members: dict[str, Any] = {"name": self.id, "host_class": host, "readings": self.readings}
-        if self.unguarded:
-            members["statements"] = lambda me: _unguarded(me.spec.lifecycles)
+        package = PACKAGES[self.family]
+        host = self.replacement
+        if self.part != HOST:
+            host = type(f"Host_{self.id}", (package.host,), {f"{self.part}_class": self.replacement})
+        statements = _unguarded(package.statements) if self.unguarded else package.statements
+        packages = {**PACKAGES, self.family: replace(package, host=host, statements=statements)}
+        members: dict[str, Any] = {"name": self.id, "packages": packages, "readings": self.readings}
         return type(f"Reference_{self.id}", (Reference,), members)
 
 
@@ -63,16 +63,20 @@ class Collection:
         readings: Mapping[str, str] | None = None,
     ) -> Callable[[T], T]:
         """Register the decorated class as the replacement of ``part``; its docstring says the fault in one line."""
+        parts = (*PACKAGES[self._family].parts, HOST)
 
         def register(cls: T) -> T:
             purpose = (cls.__doc__ or "").strip()
-            if not purpose or part not in PARTS:
-                raise ValueError(f"{id}: a planted part needs a docstring and a part out of {', '.join(PARTS)}")
+            if not purpose or part not in parts:
+                raise ValueError(f"{id}: a planted part needs a docstring and a part out of {', '.join(parts)}")
             self.items.append(Planted(id, names, purpose, self._family, part, cls, unguarded, readings or {}))
             return cls
 
         return register
 
 
-def _unguarded(lifecycles: Mapping[str, Lifecycle]) -> tuple[str, ...]:
-    return tuple(s for s in mutation_schema.statements(lifecycles) if "_guard_" not in s and "UNIQUE INDEX" not in s)
+def _unguarded(statements: Statements) -> Statements:
+    def without(lifecycles: Mapping[str, Lifecycle]) -> tuple[str, ...]:
+        return tuple(s for s in statements(lifecycles) if "_guard_" not in s and "UNIQUE INDEX" not in s)
+
+    return without

@@ -66,11 +66,24 @@ def lifecycle(raw: Raw, source: str) -> model.Lifecycle:
         transitions=transitions,
         never=never,
         couplings=couplings,
+        in_place=tuple(_in_place(item, fields) for item in raw.get("in_place", ())),
         initial=next((state.name for state in states.values() if state.initial), ""),
         terminal=frozenset(state.name for state in states.values() if state.terminal),
         edges=frozenset((t.source, t.dest) for t in transitions),
         # A named prohibition for one actor only says nothing about the edge as such.
         forbidden=frozenset(pair for entry in never if entry.actor is None for pair in entry.pairs),
+    )
+
+
+def _in_place(raw: Raw, fields: Mapping[str, model.Field]) -> model.InPlace:
+    return model.InPlace(
+        trigger=raw["trigger"],
+        states=_many(raw["states"]),
+        actor=_many(raw["actor"]),
+        when=MappingProxyType({name: _allowed(test, fields.get(name)) for name, test in raw.get("when", {}).items()}),
+        set=MappingProxyType(dict(raw.get("set", {}))),
+        requirements=tuple(raw["requirements"]),
+        note=raw.get("note", ""),
     )
 
 

@@ -163,7 +163,7 @@ def _limits(spec: Spec, family: CommandFamily) -> str:
             f"`{row.id}`",
             f"{row.then['value']} {row.then['unit']}",
             str(row.then["meaning"]),
-            "schedules go past it" if row.id in family.limits_used else "planned: nothing comes near it",
+            _today(family, row.id),
         )
         for row in spec.tables["limits"].rows
         if row.then["source"] == family.source
@@ -172,6 +172,13 @@ def _limits(spec: Spec, family: CommandFamily) -> str:
         "## Limits\n\nThe numbers of the source. `reset` names in `limits` only those that a schedule changes; for all"
         f" others these hold.\n\n{_table(('limit', 'value', 'meaning', 'today'), rows)}"
     )
+
+
+def _today(family: CommandFamily, limit: str) -> str:
+    """A family that does not say which limits its schedules go past claims nothing of the others either."""
+    if not family.limits_used:
+        return ""
+    return "schedules go past it" if limit in family.limits_used else "planned: nothing comes near it"
 
 
 def _config(config: Schema) -> str:

@@ -11,6 +11,7 @@ __all__ = [
     "Cell",
     "Coupling",
     "Field",
+    "InPlace",
     "Interpretation",
     "Lifecycle",
     "Never",
@@ -82,6 +83,19 @@ class Transition:
 
 
 @dataclass(frozen=True, slots=True)
+class InPlace:
+    """A write that keeps the state: fields change, in any of `states`, under the guard `when`. No edge."""
+
+    trigger: str
+    states: tuple[str, ...]
+    actor: tuple[str, ...]
+    when: Mapping[str, tuple[Value, ...]]
+    set: Mapping[str, Value]
+    requirements: tuple[str, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Never:
     """A forbidden move that deserves a name. `dest` None removes the row; `actor` None is everybody."""
 
@@ -125,6 +139,7 @@ class Lifecycle:
     transitions: tuple[Transition, ...]
     never: tuple[Never, ...]
     couplings: tuple[Coupling, ...]
+    in_place: tuple[InPlace, ...] = ()
     initial: str = ""
     terminal: frozenset[str] = frozenset()
     edges: frozenset[tuple[str | None, str]] = frozenset()

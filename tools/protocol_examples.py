@@ -73,7 +73,7 @@ class TapedCarrier(TappedCarrier):
 
 def _play(carrier: Carrier, ops: tuple[Op, ...], *, record: bool = False) -> Tape:
     tapped = TapedCarrier(carrier)
-    Execution(Program("example", FAMILY, CONFIG, ops, {}), tapped, EffectContract(), record=record).run()
+    Execution(Program("example", FAMILY, CONFIG, ops, {}), tapped, lambda _: EffectContract(), record=record).run()
     return tapped.tape
 
 
@@ -214,10 +214,10 @@ def _effect(carrier: Carrier) -> dict[str, str]:
     sent = _overheard(carrier)
     path, body = sent.split(b" ")[1].decode(), sent.partition(b"\r\n\r\n")[2]
     contract = EffectContract()
-    parsed = contract.parse("POST", path, body)
+    parsed = contract.parse("POST", path, body, {})
     return {
         "effect-request": _http(sent),
-        "effect-success": _http(answer(contract.success(parsed, 1))),
+        "effect-success": _http(answer(contract.success(parsed, 1, None))),
         "effect-refusal": _http(answer(contract.refusal(parsed, "not_allowed"))),
     }
 

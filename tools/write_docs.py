@@ -28,36 +28,38 @@ DOCS = ROOT / "docs"
 PAGES = ("driver-protocol.md",)
 _INSERT = re.compile(r"(<!-- (example|table): ([a-z-]+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
 
-#: command -> (caption, example); the page of the family shows them.
-SHOWN: Mapping[str, tuple[tuple[str, str], ...]] = {
-    "host.invoke": (
-        ("A new attempt that the remote confirmed:", "invoke-applied"),
-        ("The same key and request again, from another process: a replay.", "invoke-replay"),
-        ("The answer of the remote was lost:", "invoke-unknown"),
-        ("The same key with another request:", "invoke-conflict"),
-        ("An operation without a key, refused by the remote:", "invoke-refused"),
-        ("A caller that is not configured:", "invoke-denied"),
-    ),
-    "host.cancel": (("A cancel that came too late:", "cancel"),),
-    "host.housekeep": (("Nothing was due:", "housekeep"),),
-    "host.describe": (("In the reference:", "describe"),),
-    "answers": (
-        ("A keyed call, refused by the remote:", "refused-keyed"),
-        ("A call that another process cancelled ahead of its gate:", "cancelled"),
-        ("A replay of it:", "cancelled-replay"),
-        ("A replay of an attempt that was killed as `Prepared`, and aborted by recovery:", "recovered"),
-        ("The service deadline, ahead of the gate:", "deadline-ahead"),
-        ("The service deadline, while the remote holds the request:", "deadline-behind"),
-        ("The acknowledgement of the gate was lost, and the worker's own abort won:", "gate-lost"),
-        ("A replay whose original was killed behind its gate, at the end of its wait:", "wait-over"),
-        (
-            "Recovery made the row `Indeterminate`, then the definite success came. The caller of that call:",
-            "late-success",
+#: family -> command -> (caption, example); the page of the family shows them.
+SHOWN: Mapping[str, Mapping[str, tuple[tuple[str, str], ...]]] = {
+    "mutation-host": {
+        "host.invoke": (
+            ("A new attempt that the remote confirmed:", "invoke-applied"),
+            ("The same key and request again, from another process: a replay.", "invoke-replay"),
+            ("The answer of the remote was lost:", "invoke-unknown"),
+            ("The same key with another request:", "invoke-conflict"),
+            ("An operation without a key, refused by the remote:", "invoke-refused"),
+            ("A caller that is not configured:", "invoke-denied"),
         ),
-        ("A replay of it:", "late-success-replay"),
-    ),
-    "recover": (("One attempt had been left `Dispatching` by a killed process:", "recover"),),
-    "snapshot": (("After one keyed call that was applied:", "snapshot"),),
+        "host.cancel": (("A cancel that came too late:", "cancel"),),
+        "host.housekeep": (("Nothing was due:", "housekeep"),),
+        "host.describe": (("In the reference:", "describe"),),
+        "answers": (
+            ("A keyed call, refused by the remote:", "refused-keyed"),
+            ("A call that another process cancelled ahead of its gate:", "cancelled"),
+            ("A replay of it:", "cancelled-replay"),
+            ("A replay of an attempt that was killed as `Prepared`, and aborted by recovery:", "recovered"),
+            ("The service deadline, ahead of the gate:", "deadline-ahead"),
+            ("The service deadline, while the remote holds the request:", "deadline-behind"),
+            ("The acknowledgement of the gate was lost, and the worker's own abort won:", "gate-lost"),
+            ("A replay whose original was killed behind its gate, at the end of its wait:", "wait-over"),
+            (
+                "Recovery made the row `Indeterminate`, then the definite success came. The caller of that call:",
+                "late-success",
+            ),
+            ("A replay of it:", "late-success-replay"),
+        ),
+        "recover": (("One attempt had been left `Dispatching` by a killed process:", "recover"),),
+        "snapshot": (("After one keyed call that was applied:", "snapshot"),),
+    },
 }
 #: behaviour of the remote -> what the client sees.
 SEEN: Mapping[str, str] = {
@@ -83,7 +85,9 @@ def pages() -> dict[Path, str]:
     made: dict[Path, str] = {}
     for family in spec.commands.values():
         config = json.loads((ROOT / "spec" / "schema" / f"{family.config}.schema.json").read_text(encoding="utf-8"))
-        shown = {cmd: [(caption, found[name]) for caption, name in rows] for cmd, rows in SHOWN.items()}
+        shown = {
+            cmd: [(caption, found[name]) for caption, name in rows] for cmd, rows in SHOWN.get(family.id, {}).items()
+        }
         made[DOCS / f"commands-{family.id}.md"] = commands_page(spec, family, config, shown)
     inserts = {f"example {name}": f"```\n{text}\n```\n" for name, text in found.items()}
     inserts |= {"table point-calls": _point_calls(), "table behaviours": _behaviours()}

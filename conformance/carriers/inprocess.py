@@ -11,7 +11,7 @@ from conformance.carriers.base import DriverProblem, Link, Message, Session
 from conformance.carriers.conversation import BadMessage, Conversation
 from conformance.carriers.places import StateDirectory
 from conformance.kit.engine import Engine, Implementation
-from conformance.kit.remote import Exchange, RemoteAnswer, RemoteUnknown
+from conformance.kit.remote import Exchange, RemoteAnswer, RemoteUnknown, Request
 from conformance.remote.remote import Conn, Drop, Remote, Reply
 
 
@@ -47,13 +47,13 @@ class DirectTransport:
         self._proc = proc
         self.wake: Callable[[], None] | None = None
 
-    def post(self, base_url: str, path: str, body: bytes) -> Exchange:
+    def send(self, base_url: str, request: Request) -> Exchange:
         """Connect and hand the bytes over."""
         del base_url
         conn = self._remote.connect(self._proc)
         conn.wake = self.wake
         if conn.outcome is None:
-            self._remote.receive(conn, "POST", path, body)
+            self._remote.receive(conn, request.method, request.path, request.body, request.headers)
         return DirectExchange(self._remote, conn)
 
 

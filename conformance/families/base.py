@@ -8,7 +8,7 @@ from typing import Any
 
 from conformance.checkers.base import Registry
 from conformance.history import History
-from conformance.remote.remote import Contract
+from conformance.remote.remote import ContractOf
 from conformance.search.program import Op
 from conformance.search.scenario import Scenario
 
@@ -44,8 +44,10 @@ class Family:
     id: str
     scenarios: tuple[Scenario, ...]
     tail: tuple[Op, ...]
-    contract: Contract
+    contract: ContractOf
     checkers: Registry
     index: Callable[[History], Any]
     walk: Walk
+    #: What a driver of this family says when all is done, when it refuses, and when it does not know.
+    lazy: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     roles: Mapping[str, frozenset[str]] = field(default_factory=dict)

@@ -7,7 +7,7 @@ writes a :class:`Implementation` whose ports all come from :class:`Ports` (drive
 from conformance.kit.clock import ClockPort, Time
 from conformance.kit.engine import Engine, Implementation, Ports, Runtime, Setup, Unsupported
 from conformance.kit.ids import IdPort
-from conformance.kit.remote import RemoteAnswer, RemotePort, RemoteUnknown
+from conformance.kit.remote import RemoteAnswer, RemotePort, RemoteUnknown, Request
 from conformance.kit.seam import AckLost, Cut, Seam, StoreFailed
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "RemoteAnswer",
     "RemotePort",
     "RemoteUnknown",
+    "Request",
     "Runtime",
     "Seam",
     "Setup",

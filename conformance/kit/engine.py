@@ -56,6 +56,11 @@ class Ports:
         #: Called by a crash, from outside: closes connections without running the victim's handlers.
         self.resources: list[Callable[[], None]] = []
 
+    @property
+    def actor(self) -> str:
+        """Under which name the suite addresses this process."""
+        return self.seam.actor
+
 
 class Runtime(Protocol):
     """An opened implementation on one state directory."""

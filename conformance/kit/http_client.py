@@ -1,4 +1,4 @@
-"""One HTTP POST over a non-blocking socket, without retries: an answer, or an honest statement that there is none."""
+"""One HTTP request over a non-blocking socket, no retries: an answer, or an honest statement that there is none."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final
 from urllib.parse import urlsplit
 
-from conformance.kit.remote import RemoteAnswer, RemoteUnknown
+from conformance.kit.remote import RemoteAnswer, RemoteUnknown, Request
 
 #: Bounds of what is taken from a remote, in bytes.
 MAX_HEAD: Final = 64 * 1024
@@ -75,19 +75,19 @@ class AnswerParser:
 
 
 class SocketExchange:
-    """One POST under way: connected, written and read as far as the socket goes, never blocking.
+    """One request under way: connected, written and read as far as the socket goes, never blocking.
 
     ``ready`` is called when the socket can go on; ``wants`` says for what it waits: ``"w"``, ``"r"`` or ``""``.
     """
 
-    def __init__(self, base_url: str, path: str, body: bytes, on_end: Callable[[SocketExchange], None]) -> None:
+    def __init__(self, base_url: str, request: Request, on_end: Callable[[SocketExchange], None]) -> None:
         host, port, prefix = _address(base_url)
-        target = prefix + path
+        own = "".join(f"{name}: {value}\r\n" for name, value in request.headers.items())
         head = (
-            f"POST {target} HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\n"
-            f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+            f"{request.method} {prefix}{request.path} HTTP/1.1\r\nHost: {host}:{port}\r\n{own}"
+            f"Content-Type: application/json\r\nContent-Length: {len(request.body)}\r\nConnection: close\r\n\r\n"
         )
-        self._out = memoryview(head.encode("latin-1") + body)
+        self._out = memoryview(head.encode("latin-1") + request.body)
         self._parser = AnswerParser()
         self._on_end = on_end
         self._outcome: Outcome | None = None

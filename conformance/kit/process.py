@@ -18,7 +18,7 @@ from typing import Final
 from conformance.kit.engine import Engine, Implementation
 from conformance.kit.http_client import SocketExchange
 from conformance.kit.lines import MAX_LINE, BadLine, LineBuffer, decode, encode
-from conformance.kit.remote import Exchange
+from conformance.kit.remote import Exchange, Request
 
 #: Exit status of a driver whose input was no protocol.
 BAD_INPUT: Final = 2
@@ -36,10 +36,10 @@ class SocketTransport:
         self._selector = selector
         self._before = before
 
-    def post(self, base_url: str, path: str, body: bytes) -> Exchange:
+    def send(self, base_url: str, request: Request) -> Exchange:
         """Connect, write as much as goes at once, and return."""
         self._before()
-        exchange = SocketExchange(base_url, path, body, self._forget)
+        exchange = SocketExchange(base_url, request, self._forget)
         if exchange.wants:
             self._selector.register(exchange.sock, selectors.EVENT_WRITE, exchange)
             self.go_on(exchange)

@@ -1,14 +1,24 @@
-"""The remote port: one POST, and an honest distinction between an answer and the lack of one."""
+"""The remote port: one request, and an honest distinction between an answer and the lack of one."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from conformance.kit.clock import ClockPort
 from conformance.kit.seam import Seam
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What leaves the process: method, path under the remote's base URL, body bytes, and headers of its own."""
+
+    method: str
+    path: str
+    body: bytes
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +55,8 @@ class Exchange(Protocol):
 class Transport(Protocol):
     """How requests leave the process: sockets in a real process, a direct call in the simulated one."""
 
-    def post(self, base_url: str, path: str, body: bytes) -> Exchange:
-        """Start one POST and return at once."""
+    def send(self, base_url: str, request: Request) -> Exchange:
+        """Start one request and return at once."""
         ...
 
 
@@ -69,9 +79,16 @@ class RemotePort:
 
         Raises :class:`RemoteUnknown` when no complete answer came before ``deadline_mono_ms`` (elapsed ms).
         """
-        self._seam.reach(step, "remote")
         body = _encode(payload).encode()
-        exchange = self._transport.post(self._base_url, path, body)
+        return self.send(step, Request("POST", path, body), deadline_mono_ms)
+
+    def send(self, step: str, request: Request, deadline_mono_ms: int | None) -> RemoteAnswer:
+        """Send exactly these bytes and wait for the answer.
+
+        Raises :class:`RemoteUnknown` when no complete answer came before ``deadline_mono_ms`` (elapsed ms).
+        """
+        self._seam.reach(step, "remote")
+        exchange = self._transport.send(self._base_url, request)
         outcome = exchange.poll()
         while outcome is None:
             self.pending = exchange

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from conformance.history import Recorder
 from conformance.remote.script import Behaviour
@@ -14,11 +14,15 @@ from conformance.remote.script import Behaviour
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An HTTP answer; fewer body bytes than ``declared`` make it a cut one."""
+    """An HTTP answer; fewer body bytes than ``declared`` make it a cut one.
+
+    ``identity`` is the id of the effect that a success tells of.
+    """
 
     status: int
     body: bytes
     declared: int
+    identity: str | None = None
 
     @property
     def complete(self) -> bool:
@@ -35,27 +39,57 @@ class Drop:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A request as the effect contract of a family understands it. ``marker`` is None when it names none."""
+    """A request as the effect contract of a family understands it. ``marker`` is None when it names none.
+
+    ``key`` is what the request gives the remote to recognise a repetition by.
+    """
 
     marker: str | None
     operation: str | None
     problem: str | None = None
+    key: str | None = None
 
 
 class Contract(Protocol):
     """How one family's requests name their effect, and what its definite answers look like."""
 
-    def parse(self, method: str, path: str, body: bytes) -> Parsed:
-        """Attribute one request; never raises."""
+    def parse(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Parsed:
+        """Attribute one request; header names may have any case; never raises."""
         ...
 
-    def success(self, parsed: Parsed, number: int) -> Reply:
-        """The definite success for the ``number``-th request of the schedule (from 1)."""
+    def success(self, parsed: Parsed, number: int, identity: str | None) -> Reply:
+        """The definite success for the ``number``-th request of the schedule (from 1).
+
+        ``identity`` is the id that the script wants the effect to have; None leaves it to the contract.
+        """
         ...
 
     def refusal(self, parsed: Parsed, code: str) -> Reply:
         """A definite refusal: evidence that no effect happened."""
         ...
+
+
+#: A family's effect contract, made from every configuration document that a schedule uses.
+ContractOf = Callable[[Sequence[Mapping[str, Any]]], Contract]
+
+
+class NoContract:
+    """For exchanges in which no request is expected: everything is unknown to it."""
+
+    def parse(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Parsed:
+        """No request means anything here."""
+        del body, headers
+        return Parsed(None, None, f"{method} {path}: no request was expected")
+
+    def success(self, parsed: Parsed, number: int, identity: str | None) -> Reply:
+        """The same answer to everything."""
+        del number, identity
+        return self.refusal(parsed, "unexpected")
+
+    def refusal(self, parsed: Parsed, code: str) -> Reply:
+        """404."""
+        del parsed, code
+        return _plain(404, b"{}")
 
 
 @dataclass(slots=True)
@@ -114,9 +148,11 @@ class Remote:
             self._end(conn, Drop(reset=True))
         return conn
 
-    def receive(self, conn: Conn, method: str, path: str, body: bytes) -> None:
+    def receive(
+        self, conn: Conn, method: str, path: str, body: bytes, headers: Mapping[str, str] | None = None
+    ) -> None:
         """The bytes of a request are there: it is read and answered, or only drained, as the script says."""
-        self._log_request(conn, method, path, body, conn.behaviour.reads)
+        self._log_request(conn, method, path, body, headers or {}, conn.behaviour.reads)
         if not conn.behaviour.reads:
             if conn.behaviour.answer == "close":
                 self._end(conn, Drop(reset=False))
@@ -127,9 +163,9 @@ class Remote:
         if conn.behaviour.answer != "hold":
             self._answer(conn, conn.behaviour)
 
-    def discard(self, conn: Conn, method: str, path: str, body: bytes) -> None:
+    def discard(self, conn: Conn, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> None:
         """The client went away in the middle of a request: logged as sent, without effect and without an answer."""
-        self._log_request(conn, method, path, body, read=False)
+        self._log_request(conn, method, path, body, headers, read=False)
 
     def release(self, conn: Conn, behaviour: Behaviour) -> None:
         """Let a held connection go on as ``behaviour`` says; one that was never read cannot be answered."""
@@ -152,8 +188,10 @@ class Remote:
         """The connections that wait for a release, of one process or of all."""
         return [c for c in self.connections if c.outcome is None and not c.gone and (proc is None or c.proc == proc)]
 
-    def _log_request(self, conn: Conn, method: str, path: str, body: bytes, read: bool) -> None:
-        conn.parsed = self._contract.parse(method, path, body)
+    def _log_request(
+        self, conn: Conn, method: str, path: str, body: bytes, headers: Mapping[str, str], read: bool
+    ) -> None:
+        conn.parsed = self._contract.parse(method, path, body, headers)
         self._recorder.add(
             "wire",
             "request",
@@ -165,6 +203,7 @@ class Remote:
             marker=conn.parsed.marker,
             operation=conn.parsed.operation,
             problem=conn.parsed.problem,
+            key=conn.parsed.key,
             digest=hashlib.sha256(body).hexdigest()[:16],
         )
 
@@ -181,15 +220,16 @@ class Remote:
         elif behaviour.kind == "malformed":
             reply = _plain(200, b'{"effect":')
         else:
-            reply = self._contract.success(parsed, self._requests)
+            reply = self._contract.success(parsed, self._requests, behaviour.identity)
         if behaviour.answer == "cut":
             reply = Reply(reply.status, reply.body[: len(reply.body) // 2], len(reply.body))
-        self._meaning(conn, behaviour.effect)
+        self._meaning(conn, behaviour.effect, reply.identity)
         self._end(conn, reply)
 
-    def _meaning(self, conn: Conn, effect: str) -> None:
+    def _meaning(self, conn: Conn, effect: str, identity: str | None = None) -> None:
         marker = conn.parsed.marker if conn.parsed else None
-        self._recorder.add("suite", "meaning", conn.proc, conn=conn.number, marker=marker, effect=effect)
+        members: dict[str, Any] = {"conn": conn.number, "marker": marker, "effect": effect, "identity": identity}
+        self._recorder.add("suite", "meaning", conn.proc, **members)
 
     def _end(self, conn: Conn, outcome: Reply | Drop) -> None:
         conn.outcome = outcome

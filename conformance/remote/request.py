@@ -24,6 +24,8 @@ class RequestParser:
         self._body = bytearray()
         self.method = ""
         self.path = ""
+        #: Headers by lower-case name; of one that comes twice, the last.
+        self.headers: dict[str, str] = {}
         self.complete = False
         #: Why this is no HTTP request; such a one counts as complete.
         self.problem: str | None = None
@@ -79,6 +81,7 @@ class RequestParser:
         return self.problem is None
 
     def _take_header(self, name: str, value: str) -> None:
+        self.headers[name] = value
         if name == "content-length":
             if not value.isdecimal() or self._length not in (None, int(value)):
                 self._fail(f"the content length {value[:40]!r} is no number, or one of two")

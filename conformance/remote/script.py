@@ -24,11 +24,15 @@ BEHAVIOURS: Final[dict[str, tuple[bool, str, str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """One scripted behaviour; ``status`` belongs to kind ``status``, ``code`` to ``definite-refusal``."""
+    """One scripted behaviour; ``status`` belongs to kind ``status``, ``code`` to ``definite-refusal``.
+
+    ``identity`` belongs to ``success``: the id that the remote gives to what it made; None leaves it to the contract.
+    """
 
     kind: str = "success"
     status: int = 500
     code: str = "not_allowed"
+    identity: str | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in BEHAVIOURS:
@@ -56,6 +60,8 @@ class Behaviour:
             extra["status"] = self.status
         elif self.kind == "definite-refusal":
             extra["code"] = self.code
+        elif self.kind == "success" and self.identity is not None:
+            extra["identity"] = self.identity
         return {"kind": self.kind, **extra}
 
     @staticmethod

@@ -149,7 +149,7 @@ class Endpoint:
     def _log(self, wire: Wire) -> None:
         wire.logged = True
         parser = wire.parser
-        self._remote.receive(wire.conn, parser.method, parser.path, parser.body)
+        self._remote.receive(wire.conn, parser.method, parser.path, parser.body, parser.headers)
         if wire.conn.outcome is not None and not wire.closed:
             self._respond(wire)
 
@@ -158,7 +158,7 @@ class Endpoint:
         if not wire.logged and wire.parser.started:
             parser = wire.parser
             wire.logged = True
-            self._remote.discard(wire.conn, parser.method, parser.path, parser.body)
+            self._remote.discard(wire.conn, parser.method, parser.path, parser.body, parser.headers)
         self._remote.lost(wire.conn)
         self._close(wire)
 

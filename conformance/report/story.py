@@ -142,22 +142,41 @@ def _nothing(_: Mapping[str, Any]) -> None:
 
 
 def _command(data: Mapping[str, Any]) -> str:
-    name = str(data["cmd"]).rpartition(".")[2]
-    request = data["args"].get("request")
-    if isinstance(request, Mapping):
-        key = request.get("idempotency_key")
-        return f"{name} {request.get('request_id')}" + (f" key {key}" if key else "")
-    return " ".join([name, *(str(v) for v in data["args"].values() if isinstance(v, str | int))])
+    asked: dict[str, str] = {}
+    _find(data["args"], _ASKED, asked)
+    return " ".join(
+        [
+            str(data["cmd"]).rpartition(".")[2],
+            *(f"{_LABELS.get(name, '')}{asked[name]}" for name in _ASKED if name in asked),
+        ]
+    )
 
 
 def _answer(data: Mapping[str, Any]) -> str:
     if data["outcome"] != "done":
         return f"← {str(data['outcome']).upper()}"
-    result = data.get("result", {})
-    mutation = result.get("mutation")
-    said = mutation.get("classification") if isinstance(mutation, Mapping) else None
-    code = result.get("error", {}).get("code") if isinstance(result.get("error"), Mapping) else result.get("status")
-    return "← " + " ".join(str(x) for x in (said, code) if x)
+    found: dict[str, str] = {}
+    _find(data.get("result", {}), _TELLING, found)
+    # What an answer classifies says more than its status; of the two that are left, the status comes first.
+    named = [found[name] for name in _TELLING if name in found]
+    return "← " + " ".join(named[:2])
+
+
+#: Members that tell most of a command and of an answer, in order, at whatever depth a protocol puts them.
+_ASKED = ("act", "kind", "object", "id", "request_id", "idempotency_key", "remote_id")
+_LABELS = {"idempotency_key": "key "}
+_TELLING = ("classification", "code", "status", "reason")
+
+
+def _find(value: Any, names: tuple[str, ...], found: dict[str, str]) -> None:
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            if name in names and isinstance(inner, str):
+                found.setdefault(name, inner)
+            _find(inner, names, found)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            _find(inner, names, found)
 
 
 def _fault(data: Mapping[str, Any]) -> str | None:

@@ -76,6 +76,9 @@ def disarm(program: Program, faults: Collection[str], roles: Roles) -> Program:
             ops.append(op)
         elif op.op in ("kill", "restart"):
             ops.append(FREE)
+        elif op.op == "start":
+            # A process that starts with another configuration starts with the present one instead.
+            ops.append(Op("start", {"proc": op.proc}))
     if tuple(ops) == program.ops:
         return program
     return program.with_ops("-" + "-".join(sorted(faults)), ops)
@@ -173,6 +176,10 @@ def _jump(_view: _View, _index: int, op: Op) -> bool:
     return op.op == "time" and (bool(op.args.get("wall_jump_ms")) or op.args.get("trusted") is False)
 
 
+def _drift(_view: _View, _index: int, op: Op) -> bool:
+    return op.op == "start" and "config" in op.args
+
+
 def _overlap(role: str | None) -> _Rule:
     """What makes a process stop while another sends a command of this role, or any command."""
 
@@ -193,6 +200,7 @@ _RULES: Final[Mapping[str, _Rule]] = {
     "deadline": _overtime,
     "lease-expiry": _overtime,
     "clock-jump": _jump,
+    "metadata-drift": _drift,
     "storage-unavailable": _arms("fail"),
     "terminal-write-failure": _terminal_write,
     "lost-ack": _arms("lose-ack"),
@@ -219,5 +227,5 @@ _REMOTE: Final[Mapping[str, _RemoteRule]] = {
     "remote-malformed": lambda b: b["kind"] == "malformed" or _status(lambda s: s < 400)(b),
     "remote-5xx": _status(lambda s: s >= 400 and s not in (404, 409)),
     "remote-404": _status(lambda s: s == 404),
-    "remote-conflict": _status(lambda s: s == 409),
+    "remote-conflict": lambda b: b.get("identity") is not None or _status(lambda s: s == 409)(b),
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.carriers.base import Carrier, DeadlinePassed, DriverProblem, Message, Session, SuiteProblem
 from conformance.history import History, Recorder
-from conformance.remote.remote import Conn, Contract, Remote
+from conformance.remote.remote import Conn, ContractOf, Remote
 from conformance.remote.script import Behaviour
 from conformance.search.process import (
     PAUSABLE,
@@ -38,7 +38,7 @@ class Execution:
         self,
         program: Program,
         carrier: Carrier,
-        contract: Contract,
+        contract: ContractOf,
         *,
         record: bool = False,
         lenient: bool = False,
@@ -47,7 +47,8 @@ class Execution:
         self._carrier = carrier
         self._recorder = Recorder()
         self._note = self._recorder.add
-        self._remote = Remote(self._recorder, contract, self._on_connect, self._on_request)
+        self._config = program.config
+        self._remote = Remote(self._recorder, contract(program.configs), self._on_connect, self._on_request)
         self._timed = carrier.rung != "L0"
         self._record = record and carrier.rung == "L2"
         self._recording = record
@@ -126,7 +127,7 @@ class Execution:
     def _do(self, op: Op) -> None:
         process = self._processes.get(op.proc)
         if op.op == "start":
-            self._start(op.proc)
+            self._start(op.proc, op.args.get("config"))
         elif op.op in ("call", "recover"):
             self._call(op, process)
         elif op.op == "arm":
@@ -160,7 +161,12 @@ class Execution:
 
     # -- processes ---------------------------------------------------------------------------------------------
 
-    def _start(self, name: str) -> None:
+    def _start(self, name: str, config: Mapping[str, Any] | None) -> None:
+        if config is not None and config != self._config:
+            self._config = config
+            self._note(
+                "suite", "config", config=dict(config), limits=dict(self._program.limits), clock=self._time.to_json()
+            )
         if name in self._processes:
             return
         process = self._open(name)
@@ -182,7 +188,7 @@ class Execution:
             "remote": self._session.base_url(name),
             "clock": self._time.to_json(),
             "limits": dict(self._program.limits),
-            "config": dict(self._program.config),
+            "config": dict(self._config),
         }
         reply = self._ask(process, "reset", args)
         must_be_done(reply, f"reset of process {name!r}")

@@ -10,7 +10,7 @@ from conformance.remote.script import Behaviour
 
 #: op -> (members it must have, members it may have). A crash is a pause or hang at the point and a kill by the suite.
 OPS: Final[dict[str, tuple[frozenset[str], frozenset[str]]]] = {
-    "start": (frozenset({"proc"}), frozenset()),
+    "start": (frozenset({"proc"}), frozenset({"config"})),
     "call": (frozenset({"proc", "cmd", "args"}), frozenset()),
     "recover": (frozenset({"proc"}), frozenset()),
     "arm": (frozenset({"proc", "point", "nth", "action"}), frozenset({"world", "changes", "fault"})),
@@ -90,6 +90,12 @@ class Program:
     ops: tuple[Op, ...]
     limits: Mapping[str, int]
 
+    @property
+    def configs(self) -> tuple[Mapping[str, Any], ...]:
+        """Every configuration document that the schedule uses: its own first, then those of later starts."""
+        later = (op.args["config"] for op in self.ops if op.op == "start" and "config" in op.args)
+        return (self.config, *later)
+
     def with_ops(self, suffix: str, ops: Iterable[Op]) -> Program:
         """A variant of this program under an id that extends its own."""
         return replace(self, id=f"{self.id}{suffix}", ops=tuple(ops))
@@ -116,9 +122,9 @@ class Program:
         return Program(obj["id"], obj["family"], obj["config"], ops, obj["limits"])
 
 
-def start(proc: str) -> Op:
-    """Start a driver process and reset it onto the state directory."""
-    return Op("start", {"proc": proc})
+def start(proc: str, config: Mapping[str, Any] | None = None) -> Op:
+    """Start a driver process on the state directory; ``config`` replaces the whole document from now on."""
+    return Op("start", {"proc": proc} if config is None else {"proc": proc, "config": config})
 
 
 def call(proc: str, cmd: str, **args: Any) -> Op:

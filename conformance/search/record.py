@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from conformance.carriers.base import Carrier
 from conformance.history import History
-from conformance.remote.remote import Contract
+from conformance.remote.remote import ContractOf
 from conformance.search.execute import Execution
 from conformance.search.process import Point
 from conformance.search.program import Op, Program
@@ -29,7 +29,7 @@ class Recording:
     points: tuple[Point, ...]
 
 
-def record(program: Program, carrier: Carrier, contract: Contract) -> Recording:
+def record(program: Program, carrier: Carrier, contract: ContractOf) -> Recording:
     """Resolve symbolic faults one after the other, then record the program.
 
     Raises OutOfTier when a symbolic fault matches no recorded commit.

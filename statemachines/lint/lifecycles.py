@@ -19,6 +19,13 @@ def _raw(context: Context) -> Iterator[tuple[Entry, Any, Lifecycle]]:
         yield entry, entry.data, lc
 
 
+def _writes(raw: Any) -> Iterator[tuple[tuple[str, int], Any]]:
+    """Transitions and writes in place, with where each stands."""
+    for part in ("transitions", "in_place"):
+        for index, item in enumerate(raw.get(part, ())):
+            yield (part, index), item
+
+
 def _values(test: Any) -> list[Any]:
     """The constants that a guard's test names."""
     if isinstance(test, dict):
@@ -61,6 +68,8 @@ def unknown_state(context: Context) -> Iterator[Problem]:
         mentions: list[tuple[Path, str | None]] = []
         for index, item in enumerate(raw["transitions"]):
             mentions += [(("transitions", index, end), item[end]) for end in ("source", "dest")]
+        for index, item in enumerate(raw.get("in_place", ())):
+            mentions += [(("in_place", index, "states"), name) for name in _values(item["states"])]
         for index, item in enumerate(raw.get("never", ())):
             mentions += [(("never", index, end), name) for end in ("source", "dest") for name in _values(item[end])]
         mentions += [(("couplings", i, "state"), c["state"]) for i, c in enumerate(raw.get("couplings", ()))]
@@ -102,25 +111,25 @@ def terminal_exit(context: Context) -> Iterator[Problem]:
 @rule("lifecycle-unknown-field", "Guards and settings name fields of the lifecycle.")
 def unknown_field(context: Context) -> Iterator[Problem]:
     for entry, raw, lc in _raw(context):
-        for index, item in enumerate(raw["transitions"]):
+        for place, item in _writes(raw):
             for part in ("when", "set"):
                 for name in item.get(part, {}):
                     if name not in lc.fields:
                         message = f"{lc.id} has no field {name}"
-                        yield entry, ("transitions", index, part, name), message, "describe it under fields"
+                        yield entry, (*place, part, name), message, "describe it under fields"
 
 
 @rule("lifecycle-domain", "Guards and settings use values of the field's domain.")
 def domain(context: Context) -> Iterator[Problem]:
     for entry, raw, lc in _raw(context):
-        for index, item in enumerate(raw["transitions"]):
+        for place, item in _writes(raw):
             for part in ("when", "set"):
                 for name, test in item.get(part, {}).items():
                     known = lc.fields[name].domain if name in lc.fields else ()
                     for value in _values(test) if known else ():
                         if value not in known:
                             message = f"{name} is never {names([value])}"
-                            yield entry, ("transitions", index, part, name), message, f"use {names(known)}"
+                            yield entry, (*place, part, name), message, f"use {names(known)}"
 
 
 @rule("lifecycle-dead-guard", "A guard leaves at least one value.")
@@ -137,6 +146,7 @@ def dead_guard(context: Context) -> Iterator[Problem]:
 def field_unwritten(context: Context) -> Iterator[Problem]:
     for entry, _, lc in _raw(context):
         written = {name for transition in lc.transitions for name in transition.set}
+        written |= {name for write in lc.in_place for name in write.set}
         for index, transition in enumerate(lc.transitions):
             for name in transition.when:
                 if name in lc.fields and name not in written and not lc.fields[name].predicate:

@@ -23,6 +23,13 @@ def _transitions(context: Context, trigger: str) -> list[Transition]:
     return [item for item in lc.transitions if item.trigger == name] if lc else []
 
 
+def _in_place(context: Context, trigger: str) -> bool:
+    """Whether the trigger is a write that keeps its state."""
+    lifecycle, _, name = trigger.partition(".")
+    lc = context.built["lifecycle"].get(lifecycle)
+    return lc is not None and any(write.trigger == name for write in lc.in_place)
+
+
 @rule("procedure-step-name", "A step is called after its procedure, and its name is its own.")
 def step_name(context: Context) -> Iterator[Problem]:
     count = Counter(step.name for *_, step in _steps(context))
@@ -119,7 +126,7 @@ def unknown_trigger(context: Context) -> Iterator[Problem]:
             path: Path = ("steps", index, "outcomes", outcome.name, "fires")
             places += [((*path, n), trigger) for n, trigger in enumerate(outcome.fires)]
         for path, trigger in places:
-            if not _transitions(context, trigger):
+            if not _transitions(context, trigger) and not _in_place(context, trigger):
                 yield (
                     entry,
                     path,
@@ -153,3 +160,7 @@ def unfired_trigger(context: Context) -> Iterator[Problem]:
             if f"{lc.id}.{item.trigger}" not in fired:
                 message = f"no step fires {lc.id}.{item.trigger}"
                 yield entry, ("transitions", index, "trigger"), message, "name it in a procedure or remove it"
+        for index, write in enumerate(lc.in_place if lc.id in driven else ()):
+            if f"{lc.id}.{write.trigger}" not in fired:
+                message = f"no step fires {lc.id}.{write.trigger}"
+                yield entry, ("in_place", index, "trigger"), message, "name it in a procedure or remove it"

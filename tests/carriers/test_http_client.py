@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.kit.http_client import MAX_HEAD, AnswerParser, SocketExchange
-from conformance.kit.remote import RemoteAnswer, RemoteUnknown
+from conformance.kit.remote import RemoteAnswer, RemoteUnknown, Request
 
 WHOLE = b'HTTP/1.1 201 Created\r\nContent-Length: 7\r\n\r\n{"a":1}'
 
@@ -48,12 +48,12 @@ def test_anything_less_is_unknown(data: bytes, why: str) -> None:
 
 def test_an_address_that_is_not_http_is_refused() -> None:
     with pytest.raises(ValueError, match="no http://host:port address"):
-        SocketExchange("inprocess://w1", "/x", b"", lambda _: None)
+        SocketExchange("inprocess://w1", Request("POST", "/x", b""), lambda _: None)
 
 
 def test_nobody_listening_is_unknown_at_once_and_ends_once() -> None:
     ended: list[SocketExchange] = []
-    exchange = SocketExchange("http://127.0.0.1:1", "/x", b"", ended.append)
+    exchange = SocketExchange("http://127.0.0.1:1", Request("POST", "/x", b""), ended.append)
     exchange.ready()
     exchange.abandon()
     assert isinstance(exchange.poll(), RemoteUnknown)

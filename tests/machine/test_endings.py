@@ -24,6 +24,7 @@ from conformance.run import Options, run
 from conformance.search.execute import Execution
 from reference_impl.driver import Reference
 from reference_impl.mutation_host.host import MutationHost
+from reference_impl.packages import with_host
 from statemachines.spec import load
 
 SCENARIOS = len(MUTATION_HOST.scenarios)
@@ -98,7 +99,7 @@ class FailingHost(MutationHost):
 class Failing(Reference):
     """The driver of that host."""
 
-    host_class = FailingHost
+    packages = with_host("mutation-host", FailingHost)
 
 
 def test_a_command_that_fails_leaves_no_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

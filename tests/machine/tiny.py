@@ -204,7 +204,7 @@ WALK = Walk(
     times=(time(1_000), time(25_000)),
     closing=(script(), start("e1"), recover("e1")),
 )
-TINY = Family("tiny", (SCENARIO,), (time(30_000),), EffectContract(), CHECKERS, lambda history: history, WALK)
+TINY = Family("tiny", (SCENARIO,), (time(30_000),), lambda _: EffectContract(), CHECKERS, lambda history: history, WALK)
 
 
 def carrier(make: Callable[[], Tiny] = Tiny) -> InProcessCarrier:

@@ -19,7 +19,8 @@ from reference_impl.driver import Reference
 from statemachines.spec import load
 
 FAMILY = MUTATION_HOST
-CELLS = {f"{r.id}/{c.id}": c for r in load().requirements.values() if r.status == "live" for c in r.cells}
+LIVE = (r for r in load().requirements.values() if r.status == "live" and r.id in FAMILY.checkers)
+CELLS = {f"{r.id}/{c.id}": c for r in LIVE for c in r.cells}
 FAULTS = sorted({fault for cell in CELLS.values() for fault in cell.needs})
 #: Faults that share their mechanism: taking one away may take cells of its relatives along, and of nobody else.
 RELATED = (

@@ -3,6 +3,7 @@
 from conformance.checkers.mutation import CHECKERS, Index
 from conformance.families.base import Family
 from conformance.families.mutation_host.contract import EffectContract
+from conformance.families.mutation_host.lazy import LAZY
 from conformance.families.mutation_host.scenarios import SCENARIOS, TAIL
 from conformance.families.mutation_host.walks import WALK
 
@@ -10,10 +11,11 @@ MUTATION_HOST = Family(
     id="mutation-host",
     scenarios=SCENARIOS,
     tail=TAIL,
-    contract=EffectContract(),
+    contract=lambda _: EffectContract(),
     checkers=CHECKERS,
     index=Index,
     walk=WALK,
+    lazy=LAZY,
     roles={
         "cancel": frozenset({"host.cancel"}),
         "concurrent-caller": frozenset({"host.invoke"}),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import replace
 
 from conformance.remote.remote import Parsed, Reply
 
@@ -13,8 +15,9 @@ _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 class EffectContract:
     """Definite success is 200 ``{"effect":"done"}``, a definite refusal 422 ``{"effect":"none"}``; nothing else is."""
 
-    def parse(self, method: str, path: str, body: bytes) -> Parsed:
+    def parse(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Parsed:
         """Attribute a request by the marker in its body."""
+        del headers
         if method != "POST" or not path.startswith(_PREFIX):
             return Parsed(None, None, f"{method} {path} is no POST {_PREFIX}<operation>")
         operation = path[len(_PREFIX) :]
@@ -27,9 +30,10 @@ class EffectContract:
             return Parsed(None, operation, "the body has no marker")
         return Parsed(marker, operation)
 
-    def success(self, parsed: Parsed, number: int) -> Reply:
+    def success(self, parsed: Parsed, number: int, identity: str | None) -> Reply:
         """The effect happened; ``id`` tells one effect from another."""
-        return _json(200, {"effect": "done", "id": f"t{number}", "marker": parsed.marker})
+        made = identity or f"t{number}"
+        return replace(_json(200, {"effect": "done", "id": made, "marker": parsed.marker}), identity=made)
 
     def refusal(self, parsed: Parsed, code: str) -> Reply:
         """The effect certainly did not happen."""

@@ -1,0 +1,147 @@
+"""One attempt at a time, durable before anything is sent (ATT-004, POST-023, POST-028)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from conformance.checkers.base import Finding, Met, Violation
+from conformance.checkers.push.index import ACTIVE, Index, Record, attempts, record_of
+from conformance.checkers.push.registry import CHECKERS
+from conformance.checkers.timeline import Command, Fault
+
+RESERVE = ("create_attempt", None, "pending")
+
+
+@CHECKERS.checker("ATT-004", "suite", "wire", "answer", "rows")
+def one_active_attempt(index: Index) -> Iterator[Finding]:
+    """Whatever state the attempt of a record is in, another save adds no second active one; nor do saves at once."""
+    for save in index.saves:
+        record = record_of(save)
+        if record is None:
+            continue
+        for state in {row["state"] for row in attempts(index.look_before(save.seq), record)} & set(ACTIVE):
+            if state not in _HELD or _holder_lives(index, save, record):
+                yield Met(state.replace("_", "-"))
+        for other in index.during(save, frozenset({"push.trigger"})):
+            if record_of(other) == record and not attempts(index.look_before(other.seq), record):
+                yield Met("at-once")
+    for look in index.looks:
+        count = Counter(row["link_key"] for row in attempts(look) if row["state"] in ACTIVE)
+        for key, number in count.items():
+            if number > 1:
+                yield Violation(
+                    f"one active attempt for link key {key[:6]}", f"its rows show {number}", look.seq, "rows"
+                )
+                return
+    for repeat in index.repeats:
+        if repeat.why == "overlap":
+            yield Violation(
+                f"one create under way for record {repeat.record[1]}",
+                f"{repeat.again.proc} sent another while the request of {repeat.first.proc} was under way",
+                repeat.again.seq,
+                "wire",
+            )
+
+
+#: States in which somebody is at work on the attempt: only then are they met, not where a crash left the row behind.
+_HELD = frozenset({"processing", "post_sent", "writeback_commit_pending"})
+
+
+def _holder_lives(index: Index, save: Command, record: Record) -> bool:
+    """Whether another process has a command under way that may hold the record's attempt."""
+    under_way = (c for c in index.commands if c.proc != save.proc and c.seq < save.seq < c.until)
+    return any(index.concerns(c, record) for c in under_way)
+
+
+@CHECKERS.checker("POST-023", "suite", "wire", "answer", "rows")
+def a_terminal_attempt_keeps_the_slot(index: Index) -> Iterator[Finding]:
+    """A save that finds a terminal_failed attempt which nobody superseded reserves and sends nothing."""
+    failed_at: dict[Record, int] = {}
+    for look in index.looks:
+        for row in attempts(look):
+            if row["state"] == "terminal_failed":
+                failed_at.setdefault((row["object"], row["record"]), look.seq)
+    for save in index.saves:
+        record = record_of(save)
+        before = attempts(index.look_before(save.seq), record)
+        terminal = [row["attempt"] for row in before if row["state"] == "terminal_failed"]
+        if record is None or not terminal:
+            continue
+        restarted = any(seq > failed_at[record] for seq, _ in index.kills if seq < save.seq)
+        yield Met("after-restart" if restarted else "same-process")
+        after = index.look_after(save.until)
+        known = {row["attempt"] for row in before}
+        for row in attempts(after, record):
+            if row["attempt"] not in known and not index.superseded_between(record, failed_at[record], save.until):
+                yield Violation(
+                    f"no further attempt for record {record[1]} beside {terminal[0][-6:]}, which is terminal_failed",
+                    f"attempt {row['attempt'][-6:]} was reserved",
+                    save.until,
+                    "rows",
+                )
+    for repeat in index.repeats:
+        before = attempts(index.look_before(repeat.again.seq), repeat.record)
+        shown = not index.looks or any(row["state"] == "terminal_failed" for row in before)
+        if repeat.why == "refused" and shown:
+            yield Violation(
+                f"no request for record {repeat.record[1]} after the remote had refused it",
+                f"{repeat.again.proc} connected to the remote again, and nobody had superseded the attempt",
+                repeat.again.seq,
+                "wire",
+            )
+
+
+@CHECKERS.checker("POST-028", "suite", "wire", "answer", "rows")
+def reserved_before_the_first_byte(index: Index) -> Iterator[Finding]:
+    """A reservation that failed sends nothing; one that is sent was visible to another connection before."""
+    for fault in index.faults:
+        if RESERVE not in fault.changes or fault.command is None or fault.action not in ("fail", "lose-ack", "crash"):
+            continue
+        what = _undone(fault)
+        if what is not None:
+            yield Met(what)
+            for connection in index.connections_of(fault.command):
+                if connection.seq > fault.seq and not _reserved(index, connection.seq, index.record_of(connection)):
+                    yield Violation(
+                        "no request once the reservation was not committed",
+                        f"{fault.proc} connected to the remote",
+                        connection.seq,
+                        "wire",
+                    )
+    for connection in index.connections:
+        look = index.look_at(connection)
+        record = index.record_of(connection)
+        if look is None or record is None:
+            continue
+        yield Met("at-request")
+        if not attempts(look, record):
+            yield Violation(
+                f"an attempt for record {record[1]} that another connection can see when its request arrives",
+                "there is none in the rows",
+                connection.request_seq or connection.seq,
+                "rows",
+            )
+    for seq, command in index.killed_commands:
+        for connection in index.connections_of(command):
+            record = index.record_of(connection)
+            if (
+                connection.read
+                and connection.how in (None, "abandoned")
+                and record is not None
+                and index.later(seq, record)
+            ):
+                yield Met("killed-at-request")
+
+
+def _undone(fault: Fault) -> str | None:
+    """How a reservation certainly did not come to be, or None."""
+    if fault.action == "fail":
+        return "reservation-failed"
+    if fault.action == "lose-ack":
+        return "reservation-rolled-back" if fault.world == "rolled_back" else None
+    return None if fault.point.endswith(":committed") else "crash-before-commit"
+
+
+def _reserved(index: Index, seq: int, record: Record | None) -> bool:
+    return record is not None and bool(attempts(index.look_before(seq), record))

@@ -1,0 +1,5 @@
+"""Where the checkers of connector push register."""
+
+from conformance.checkers.base import Registry
+
+CHECKERS = Registry("connector-push")

@@ -1,0 +1,98 @@
+"""No second POST, and when a contract permits one, the same bytes (POST-032, POST-034, RETRY-006)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from conformance.checkers.base import Finding, Met, Violation
+from conformance.checkers.push.index import Index, Record, Repeat, attempts, links, record_of
+from conformance.checkers.push.registry import CHECKERS
+from conformance.checkers.timeline import Connection
+
+_LOST = {"closed": "dropped", "reset": "reset", "cut": "partial"}
+
+
+@CHECKERS.checker("POST-032", "suite", "wire", "answer", "rows")
+def no_second_post_without_a_contract(index: Index) -> Iterator[Finding]:
+    """A request that may have worked and left no id is never followed by another, whatever is asked afterwards."""
+    for record, connections in index.by_record.items():
+        for connection in connections:
+            loss = _loss(index, record, connection)
+            if loss is not None and not index.contract_at(connection) and index.later(connection.end_seq, record):
+                yield Met(loss)
+    for repeat in index.repeats:
+        if repeat.why == "unknown":
+            yield _second(repeat, "may have worked")
+
+
+def _loss(index: Index, record: Record, connection: Connection) -> str | None:
+    """How the id of a request was lost, or None."""
+    if connection.how in _LOST:
+        return _LOST[connection.how]
+    killed = any(c is connection.command and seq > connection.seq for seq, c in index.killed_commands)
+    if connection.how in (None, "abandoned"):
+        return "crash" if killed and connection.read else None
+    if connection.effect == "unknown":
+        return "status" if connection.status and connection.status >= 400 else "malformed"
+    if connection.effect == "done" and any(
+        f.command is connection.command and f.seq > connection.end_seq and f.action == "fail" for f in index.faults
+    ):
+        last = index.looks[-1] if index.looks else None
+        if last and not any(row["remote_id"] for row in (*attempts(last, record), *links(last, record))):
+            return "id-not-captured"
+    return None
+
+
+_OVER = frozenset({"finalized", "terminal_failed", "superseded"})
+
+
+@CHECKERS.checker("RETRY-006", "suite", "wire", "answer", "rows")
+def post_is_over_once_the_id_is_durable(index: Index) -> Iterator[Finding]:
+    """A crash after the id became durable leads to link and mirror, never to another request."""
+    crashed: dict[Record, int] = {}
+    for seq, command in index.killed_commands:
+        for row in attempts(index.look_after(seq)):
+            record = (row["object"], row["record"])
+            if row["remote_id"] is not None and index.concerns(command, record):
+                crashed.setdefault(record, seq)
+    for fault, command in index.crashes:
+        look = index.look_after(fault.seq)
+        for row in attempts(look) if fault.point.endswith(":committed") else ():
+            record = (row["object"], row["record"])
+            under_way = row["remote_id"] is not None and row["state"] not in _OVER
+            if under_way and index.concerns(command, record) and index.later(fault.seq, record):
+                yield Met("before-mirror" if links(look, record) else "before-link")
+    for repeat in index.repeats:
+        if repeat.why == "id" and crashed.get(repeat.record, repeat.again.seq) < repeat.again.seq:
+            yield _second(repeat, "left its remote id on the rows")
+
+
+def _second(repeat: Repeat, what: str) -> Violation:
+    return Violation(
+        f"one request for record {repeat.record[1]}: the first {what}",
+        f"{repeat.again.proc} connected to the remote again",
+        repeat.again.seq,
+        "wire",
+    )
+
+
+@CHECKERS.checker("POST-034", "suite", "wire", "answer")
+def a_replay_is_byte_for_byte(index: Index) -> Iterator[Finding]:
+    """A repetition under the same key has the method, path and body of the first, whatever was edited in between."""
+    for replay in index.replays:
+        between = range(replay.first.seq, replay.again.seq)
+        edited = [c for c in index.commands if c.cmd == "push.write_record" and c.seq in between]
+        if any(record_of(c) == replay.record and c.outcome == "done" for c in edited):
+            yield Met("record-edited")
+        if any(seq in between for seq, _ in index.configs):
+            yield Met("mapping-edited")
+        for name in ("method", "path", "digest"):
+            one, two = getattr(replay.first, name), getattr(replay.again, name)
+            # A request of which nothing arrived cannot be compared.
+            if one is not None and two is not None and one != two:
+                yield Violation(
+                    f"the frozen request for record {replay.record[1]}: {name} {one}",
+                    f"{name} {two}",
+                    replay.again.seq,
+                    "wire",
+                )
