@@ -88,7 +88,10 @@ def test_text_of_a_driver_is_shown_and_never_obeyed(cli: Cli, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--driver", "reference", "--family", "lanes"], "--family lanes: this suite knows mutation-host, connector-push"),
+        (
+            ["--driver", "reference", "--family", "lanes"],
+            "--family lanes: this suite knows mutation-host, connector-push",
+        ),
         (["--driver", ""], "--driver is empty; give 'reference', 'reference:process' or a command line in quotes"),
     ],
 )
