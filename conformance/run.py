@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import datetime
+import fcntl
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 from conformance.carriers.base import Carrier, DriverProblem, SuiteProblem
 from conformance.carriers.inprocess import InProcessCarrier
@@ -90,6 +91,7 @@ def run(options: Options, progress: Progress) -> Path:
         families = _select(options, identity, spec)
         judged = judged_requirements(spec, families, options.only)
         options.out.mkdir(parents=True, exist_ok=True)
+        lock = _alone_in(options.out)
         path = options.out / "run.jsonl"
         writer = RecordWriter(path)
         writer.write("header", **_header(options, identity, spec, judged, families))
@@ -97,6 +99,7 @@ def run(options: Options, progress: Progress) -> Path:
             _Run(options, identity, spec, carrier, at_rung, writer, progress, {r.id for r in judged}).execute(families)
         finally:
             writer.close()
+            lock.close()
     finally:
         carrier.shutdown()
     return path
@@ -223,6 +226,16 @@ class _Run:
         )
 
 
+def _alone_in(out: Path) -> IO[str]:
+    """Hold a folder for this run as long as the returned file is open; raises UsageError if another run has it."""
+    lock = (out / ".lock").open("w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise UsageError(f"another run is writing into {out}; give this one another --out") from None
+    return lock
+
+
 def schedule_record(outcome: Outcome, judged: set[str]) -> dict[str, Any]:
     """The record of one schedule, as far as the judged requirements are concerned."""
     return {
@@ -243,7 +256,12 @@ def judged_requirements(spec: Spec, families: Iterable[Family], only: Iterable[s
     wanted = set(only)
     for unknown in sorted(wanted - ids):
         known = spec.requirements.get(unknown)
-        why = "no requirement has this id" if known is None else f"it is {known.status}, not live"
+        if known is None:
+            why = "no requirement has this id"
+        elif known.status == "live":
+            why = "it belongs to a family that this run leaves out"
+        else:
+            why = f"it is {known.status}, not live"
         raise UsageError(f"--only {unknown}: {why}; `onceproof list` shows what is live")
     chosen = [r for r in spec.requirements.values() if r.id in ids and (not wanted or r.id in wanted)]
     return [

@@ -6,7 +6,7 @@ import unicodedata
 
 import pytest
 
-from conformance.plain import indented, plain
+from statemachines.plain import indented, plain
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import difflib
 import sys
 from typing import TYPE_CHECKING, Any
 
-from conformance.plain import indented, plain
+from statemachines.plain import indented, plain
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]

@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from typing import Any
 
-from conformance.cli.common import Subparsers
+from conformance.cli.common import Subparsers, refuse
 from statemachines.spec import load
 
 
@@ -16,17 +16,21 @@ def add_parser(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser("list", help="what is specified, and what of it is live")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.add_argument("--status", choices=("live", "planned", "not-testable", "same-as"))
-    parser.add_argument("--profile", help="only this profile")
+    parser.add_argument("--profile", help="only this profile, or this group of one")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the list; exit 0."""
+    """Print the list; exit 0, or 2 for a profile that does not exist."""
+    spec = load()
+    groups = set(spec.profiles[args.profile].groups) if args.profile in spec.profiles else {args.profile}
+    known = sorted({*spec.profiles, *(r.profile for r in spec.requirements.values())})
+    if args.profile is not None and args.profile not in known:
+        return refuse(f"--profile {args.profile}: there is no such profile; known are {', '.join(known)}")
     entries = [
         e
-        for e in map(entry, load().requirements.values())
-        if (args.status is None or e["status"] == args.status)
-        and (args.profile is None or e["profile"] == args.profile)
+        for e in map(entry, spec.requirements.values())
+        if (args.status is None or e["status"] == args.status) and (args.profile is None or e["profile"] in groups)
     ]
     if args.format == "json":
         print(json.dumps(entries, indent=1, ensure_ascii=False))

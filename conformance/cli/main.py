@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import importlib
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -43,8 +44,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         with contextlib.suppress(AttributeError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     args = parser.parse_args(words)
+    # A stop by a CI server ends a run as Ctrl-C does: with a partial report.
+    with contextlib.suppress(ValueError):
+        signal.signal(signal.SIGTERM, _interrupt)
     try:
         code: int = args.run(args)
+        sys.stdout.flush()
     except BrokenPipeError:
         # The reader of a pipe went away: nothing is wrong here, and nothing more can be said.
         sys.stderr.close()
@@ -52,9 +57,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
+    except OSError as problem:
+        # A full disk, a closed device, a folder where a file should be: the machine, neither suite nor driver.
+        return _unwritable(problem)
     except Exception as bug:
         return _bug(bug)
     return code
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _unwritable(problem: OSError) -> int:
+    from conformance.cli.common import refuse  # noqa: PLC0415
+
+    what = problem.filename or "the output"
+    return refuse(f"{what} cannot be read or written: {problem.strerror or problem}; give another place")
 
 
 def _bug(bug: Exception) -> int:

@@ -22,10 +22,10 @@ def run(args: argparse.Namespace) -> int:
     from conformance.carriers.base import DriverProblem, SuiteProblem  # noqa: PLC0415
     from conformance.drivers import UnknownDriver, carrier_maker, identify  # noqa: PLC0415
     from conformance.families import FAMILIES  # noqa: PLC0415
-    from conformance.plain import plain  # noqa: PLC0415
     from conformance.report.story import story  # noqa: PLC0415
     from conformance.search.failures import replay  # noqa: PLC0415
     from conformance.trace import TraceError, read_trace  # noqa: PLC0415
+    from statemachines.plain import plain  # noqa: PLC0415
     from statemachines.spec import load  # noqa: PLC0415
 
     spec = load()
@@ -42,6 +42,10 @@ def run(args: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     family = FAMILIES[trace.program.family]
+    if trace.requirement not in family.checkers:
+        return refuse(f"{args.file}: {trace.requirement} is judged by no checker of {family.id}; the trace was edited")
+    if not any(op.op in ("call", "recover") for op in trace.program.ops):
+        return refuse(f"{args.file}: its program asks nothing of the driver; the trace was edited")
     try:
         identity = identify(carrier)
         carrier.rung, readings = identity.rung, identity.readings

@@ -21,12 +21,13 @@ def run_lint(args: argparse.Namespace) -> int:
     """Print the findings; exit 1 if there are any."""
     from statemachines import layout  # noqa: PLC0415
     from statemachines.lint import lint  # noqa: PLC0415
+    from statemachines.plain import plain  # noqa: PLC0415
 
     root = args.spec or layout.default_root()
     if not root.is_dir():
         return refuse(f"{root}: there is no such folder; give the folder of a specification with --spec")
     findings = lint(root)
     for finding in findings:
-        print(finding)
+        print(plain(finding))
     print(f"{len(findings)} findings" if findings else f"{root}: nothing to report")
     return 1 if findings else 0

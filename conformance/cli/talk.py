@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from conformance.cli.common import DRIVER_FAILED, Subparsers, refuse, say, unusable
-from conformance.plain import indented, plain
+from statemachines.plain import indented, plain
 
 
 def add_parser(subparsers: Subparsers) -> None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.history import Event
-from conformance.plain import plain
 from conformance.trace import Trace
+from statemachines.plain import plain
 from statemachines.spec import Spec
 
 _WIDTH = 52

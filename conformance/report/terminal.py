@@ -5,10 +5,10 @@ from __future__ import annotations
 import textwrap
 
 from conformance.outcome import NO_ANSWER
-from conformance.plain import indented, plain
 from conformance.report.model import Report
 from conformance.report.story import story
 from conformance.verdict import Standing
+from statemachines.plain import indented, plain
 from statemachines.spec import Spec
 
 _WIDTH = 118
@@ -85,6 +85,10 @@ def _requirements(standings: tuple[Standing, ...]) -> list[str]:
         counts = ", ".join(f"{cell} {s.met[cell]}" for cell in s.judged if s.met[cell])
         mark = _MARKS.get(s.status, s.status)
         lines.append(f"{mark:<12} {s.requirement.id:<11} {met}/{len(s.judged)} cells  {counts}".rstrip())
+        if s.status == "fail" and not s.judged:
+            lines.append(
+                f"{'':<12} {'':<11} violated, though the cells that would prove the opposite need a higher rung"
+            )
         if s.out_of_tier and s.judged:
             lines.append(f"{'':<12} {'':<11} above this rung: {', '.join(s.out_of_tier)}")
         if s.unmet and s.status != "fail":

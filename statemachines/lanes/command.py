@@ -20,6 +20,7 @@ from statemachines.lanes.replay import READINGS
 from statemachines.lanes.rows import Id, LaneError
 from statemachines.lanes.svg import draw_svg
 from statemachines.lanes.text import draw_text
+from statemachines.plain import plain
 
 _EDGES_AT_MOST = 100_000
 
@@ -60,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
             print(draw_svg(drawn) if args.format == "svg" else draw_text(drawn), end="")
         sys.stdout.flush()
     except LaneError as error:
-        print(f"lane: {error}", file=sys.stderr)
+        print(f"lane: {plain(error)}", file=sys.stderr)
         return 2
     except BrokenPipeError:  # the reader, `head` say, has seen enough; keep the interpreter from trying again
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

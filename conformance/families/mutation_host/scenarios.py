@@ -76,7 +76,14 @@ _DUPLICATE = (start("w2"), invoke("w2", "q2", "m1", "k1"))
 _CANCEL = (start("c1"), cancel("c1", "q1"))
 _RECOVER = (start("r1"), recover("r1"))
 _DEADLINE = (time(DEADLINE_MS + 1_000),)
-_RETRY_KEYED = (start("e1"), recover("e1"), SETTLE, invoke("e1", "q8", "m1", "k1"))
+#: A caller asks again under another request id, and once more word for word.
+_RETRY_KEYED = (
+    start("e1"),
+    recover("e1"),
+    SETTLE,
+    invoke("e1", "q8", "m1", "k1"),
+    invoke("e1", "q1", "m1", "k1"),
+)
 _RETRY_UNKEYED = (start("e1"), recover("e1"), SETTLE, invoke("e1", "q8", "m8"))
 
 TAIL: Final = (
