@@ -65,7 +65,7 @@ def _written_for_another(index: Index, lost: Lost) -> Iterator[Violation]:
     """A checkpoint under a claim whose holder ended its command without a request was written by somebody else."""
     for holder in index.commands:
         # Whoever a fault or a kill has struck may have written its checkpoint and got no further.
-        struck = any(fault.command is holder for fault in index.faults)
+        struck = any(fault.command is holder and fault.action != "pause" for fault in index.faults)
         if holder.proc == lost.command.proc or holder.until < lost.seq or holder.outcome != "done" or struck:
             continue
         if any(index.record_of(connection) == lost.record for connection in index.connections_of(holder)):
