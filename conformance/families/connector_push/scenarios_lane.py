@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from conformance.families.connector_push.commands import operate, save, work, write
 from conformance.families.connector_push.config import ASSOCIATION, ASYNC, CONFIG, FAMILY, PAST_LEASE_MS
-from conformance.search.program import SETTLE, Op, crash_after, pause_after, recover, script, start, time
+from conformance.search.program import SETTLE, Op, crash_within, pause_after, recover, script, start, time
 from conformance.search.scenario import Scenario
 
 _NO_STRIKES: Final[frozenset[str]] = frozenset()
@@ -59,7 +59,7 @@ def _woken(name: str, config: Mapping[str, Any], *begun: Op) -> Scenario:
 
 
 def _resumed(name: str, config: Mapping[str, Any], ahead: tuple[Op, ...], dies: Op, resumes: Op) -> Scenario:
-    """A dead holder left its id staged: the pass that resumes the row has commits of its own."""
+    """A holder died where it made the link, its id being staged: the pass that resumes has commits of its own."""
     return Scenario(
         f"push/{name}",
         FAMILY,
@@ -70,7 +70,7 @@ def _resumed(name: str, config: Mapping[str, Any], ahead: tuple[Op, ...], dies: 
             write("s1", "r1", AccountId="a1"),
             *ahead,
             start("w0"),
-            crash_after("w0", _ATTEMPT, "post_sent", "writeback_commit_pending"),
+            crash_within("w0", "remote_link", None, "finalized"),
             dies,
             time(PAST_LEASE_MS),
             start("w1"),
