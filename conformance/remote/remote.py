@@ -94,7 +94,7 @@ class NoContract:
 
 @dataclass(slots=True)
 class Conn:
-    """One accepted connection. ``outcome`` is None while the remote holds it."""
+    """One accepted connection. ``outcome`` is None while the remote holds it; ``request`` counts what was read."""
 
     number: int
     proc: str
@@ -104,6 +104,7 @@ class Conn:
     wake: Callable[[], None] | None = None
     gone: bool = False
     read: bool = field(default=False)
+    request: int = 0
 
 
 class Remote:
@@ -159,6 +160,7 @@ class Remote:
             return
         conn.read = True
         self._requests += 1
+        conn.request = self._requests
         self._on_request(conn)
         if conn.behaviour.answer != "hold":
             self._answer(conn, conn.behaviour)
@@ -220,7 +222,7 @@ class Remote:
         elif behaviour.kind == "malformed":
             reply = _plain(200, b'{"effect":')
         else:
-            reply = self._contract.success(parsed, self._requests, behaviour.identity)
+            reply = self._contract.success(parsed, conn.request, behaviour.identity)
         if behaviour.answer == "cut":
             reply = Reply(reply.status, reply.body[: len(reply.body) // 2], len(reply.body))
         self._meaning(conn, behaviour.effect, reply.identity)

@@ -162,6 +162,11 @@ def crash_after(proc: str, *effect: str | None) -> Op:
     return Op("arm-effect", {"proc": proc, "effect": list(effect), "call": "committed", "action": "crash"})
 
 
+def crash_within(proc: str, *effect: str | None) -> Op:
+    """Crash inside the transaction that has this row effect, at its commit: the effect does not come about."""
+    return Op("arm-effect", {"proc": proc, "effect": list(effect), "call": "commit", "action": "crash"})
+
+
 def pause_after(proc: str, *effect: str | None) -> Op:
     """Pause right after the commit that has this row effect, before its acknowledgement."""
     return Op("arm-effect", {"proc": proc, "effect": list(effect), "call": "committed", "action": "pause"})

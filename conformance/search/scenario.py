@@ -15,6 +15,7 @@ class Scenario:
 
     ``seconds`` are scripts of a second actor, each run at every point where the first can be paused; those in ``twice``
     are themselves paused at each of their points. ``retry`` is what the callers ask again in the epilogue.
+    ``strikes`` are the actions that strike the first process at its calls: fewer where a script is about one alone.
     """
 
     id: str
@@ -25,6 +26,7 @@ class Scenario:
     seconds: Mapping[str, tuple[Op, ...]] = field(default_factory=dict)
     twice: tuple[str, ...] = ()
     remote_faults: bool = True
+    strikes: frozenset[str] = frozenset({"fail", "lose-ack", "crash"})
     limits: Mapping[str, int] = field(default_factory=dict)
 
     def program(self) -> Program:

@@ -86,6 +86,8 @@ def single_faults(material: Material) -> Iterator[Program]:
     for point in material.points:
         call = point.point.rpartition(":")[2]
         for action, world in _FAULTS.get(call, ()):
+            if action not in material.scenario.strikes:
+                continue
             arm = _arm(point, action, world)
             ops = _insert_after_start(program.ops, point, arm)
             name = f"{action}-{world}" if world else action

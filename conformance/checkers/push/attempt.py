@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from conformance.checkers.base import Finding, Met, Violation
 from conformance.checkers.push.index import ACTIVE, Index, Record, attempts, record_of
 from conformance.checkers.push.registry import CHECKERS
-from conformance.checkers.timeline import Command, Fault
+from conformance.checkers.timeline import Command, Fault, Look
 
 RESERVE = ("create_attempt", None, "pending")
 
@@ -23,6 +24,8 @@ def one_active_attempt(index: Index) -> Iterator[Finding]:
         for state in {row["state"] for row in attempts(index.look_before(save.seq), record)} & set(ACTIVE):
             if state not in _HELD or _holder_lives(index, save, record):
                 yield Met(state.replace("_", "-"))
+        if _edited_lookup(index, save, record):
+            yield Met("edited-lookup")
         for other in index.during(save, frozenset({"push.trigger"})):
             if record_of(other) == record and not attempts(index.look_before(other.seq), record):
                 yield Met("at-once")
@@ -54,28 +57,53 @@ def _holder_lives(index: Index, save: Command, record: Record) -> bool:
     return any(index.concerns(c, record) for c in under_way)
 
 
+def _edited_lookup(index: Index, save: Command, record: Record) -> bool:
+    """Whether the lookups of a record name other targets than when its active attempt was first seen."""
+    look = index.look_before(save.seq)
+    lookups = [
+        association["lookup"]
+        for pack in index.config_at(save.seq)["packs"]
+        for action in pack["actions"]
+        if action["source_object"] == record[0]
+        for association in action["associations"]
+    ]
+    active = {row["attempt"] for row in attempts(look, record) if row["state"] in ACTIVE}
+    first = next((at for at in index.looks if active & {row["attempt"] for row in attempts(at, record)}), None)
+    return bool(lookups and active) and _named(first, record, lookups) != _named(look, record, lookups)
+
+
+def _named(look: Look | None, record: Record, lookups: list[str]) -> list[str]:
+    rows = look.kinds.get("records", ()) if look else ()
+    fields: Mapping[str, Any] = next((row["fields"] for row in rows if (row["object"], row["id"]) == record), {})
+    return [str(fields.get(lookup) or "") for lookup in lookups]
+
+
 @CHECKERS.checker("POST-023", "suite", "wire", "answer", "rows")
 def a_terminal_attempt_keeps_the_slot(index: Index) -> Iterator[Finding]:
     """A save that finds a terminal_failed attempt which nobody superseded reserves and sends nothing."""
-    failed_at: dict[Record, int] = {}
+    failed_at: dict[str, int] = {}
     for look in index.looks:
         for row in attempts(look):
             if row["state"] == "terminal_failed":
-                failed_at.setdefault((row["object"], row["record"]), look.seq)
+                failed_at.setdefault(row["attempt"], look.seq)
     for save in index.saves:
         record = record_of(save)
         before = attempts(index.look_before(save.seq), record)
         terminal = [row["attempt"] for row in before if row["state"] == "terminal_failed"]
         if record is None or not terminal:
             continue
-        restarted = any(seq > failed_at[record] for seq, _ in index.kills if seq < save.seq)
+        # An act closes what had failed by then: the failure that counts is the latest one.
+        latest = max(failed_at[attempt] for attempt in terminal)
+        restarted = any(seq > latest for seq, _ in index.kills if seq < save.seq)
         yield Met("after-restart" if restarted else "same-process")
+        if any(row["state"] == "superseded" for row in before):
+            yield Met("failed-again")
         after = index.look_after(save.until)
         known = {row["attempt"] for row in before}
         for row in attempts(after, record):
-            if row["attempt"] not in known and not index.superseded_between(record, failed_at[record], save.until):
+            if row["attempt"] not in known and not index.superseded_between(record, latest, save.until):
                 yield Violation(
-                    f"no further attempt for record {record[1]} beside {terminal[0][-6:]}, which is terminal_failed",
+                    f"no further attempt for record {record[1]} beside {terminal[-1][-6:]}, which is terminal_failed",
                     f"attempt {row['attempt'][-6:]} was reserved",
                     save.until,
                     "rows",

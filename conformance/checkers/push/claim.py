@@ -58,6 +58,29 @@ def checkpoint_belongs_to_the_claim(index: Index) -> Iterator[Finding]:
                     connection.seq,
                     "wire",
                 )
+        yield from _written_for_another(index, lost)
+
+
+def _written_for_another(index: Index, lost: Lost) -> Iterator[Violation]:
+    """A checkpoint under a claim whose holder ended its command without a request was written by somebody else."""
+    for holder in index.commands:
+        # Whoever a fault or a kill has struck may have written its checkpoint and got no further.
+        struck = any(fault.command is holder and fault.action != "pause" for fault in index.faults)
+        if holder.proc == lost.command.proc or holder.until < lost.seq or holder.outcome != "done" or struck:
+            continue
+        if any(index.record_of(connection) == lost.record for connection in index.connections_of(holder)):
+            continue
+        look = index.look_after(holder.until)
+        for row in attempts(look, lost.record):
+            mine = row["attempt"] == lost.attempt and row["worker"] == holder.proc and row["state"] == "processing"
+            if look is not None and mine and row["io_started_at"] is not None:
+                yield Violation(
+                    f"RemoteIOStartedAt of attempt {lost.attempt[-6:]} written by {holder.proc} alone, which holds it",
+                    f"it is set, {holder.proc} has sent nothing, and {lost.command.proc} went on without its claim",
+                    look.seq,
+                    "rows",
+                )
+                return
 
 
 @CHECKERS.checker("ATT-016", "suite", "wire", "answer", "rows")
@@ -78,7 +101,39 @@ def checkpoint_is_the_last_commit_before_the_request(index: Index) -> Iterator[F
                 connection.request_seq or connection.seq,
                 "rows",
             )
+    yield from _stopped_short(index)
     yield from _after_failed_validation(index)
+
+
+#: Calls inside of a transaction that is not committed yet: whatever the rows show was committed before it.
+_INSIDE = frozenset({"begin", "tx-read", "write", "commit"})
+
+
+def _stopped_short(index: Index) -> Iterator[Finding]:
+    """Where a commit ahead of the request failed, the checkpoint is empty: it would have come after that commit."""
+    for fault in index.faults:
+        undone = fault.action in ("fail", "crash") or fault.world == "rolled_back"
+        if fault.command is None or not undone or fault.point.rpartition(":")[2] not in _INSIDE:
+            continue
+        before = {row["attempt"]: row for row in attempts(index.look_before(fault.command.seq))}
+        sent = {index.record_of(c) for c in index.connections_of(fault.command)}
+        look = index.look_after(fault.seq)
+        for row in attempts(look):
+            earlier = before.get(row["attempt"])
+            fresh = earlier is None or (earlier["state"] == "pending" and earlier["io_started_at"] is None)
+            mine = row["worker"] == fault.proc and row["state"] == "processing"
+            if look is None or not fresh or not mine or (row["object"], row["record"]) in sent:
+                continue
+            if fault.action == "crash":
+                yield Met("stopped-deferred" if row["lane"] == "deferred_association" else "stopped-short")
+            if row["io_started_at"] is not None:
+                yield Violation(
+                    f"an empty checkpoint on attempt {row['attempt'][-6:]}, a commit ahead of its request being undone",
+                    f"it is set, and {fault.proc} has sent nothing",
+                    look.seq,
+                    "rows",
+                )
+                return
 
 
 def _after_failed_validation(index: Index) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from typing import Any
 from conformance.checkers.base import Finding, Met, Violation
 from conformance.checkers.push.index import Index, Record, attempts, links
 from conformance.checkers.push.registry import CHECKERS
-from conformance.checkers.timeline import Look
+from conformance.checkers.timeline import Command, Look
 
 FINALIZE = ("remote_link", None, "finalized")
 #: An attempt in one of these cannot stand beside its own link.
@@ -24,7 +24,10 @@ def link_and_attempt_move_together(index: Index) -> Iterator[Finding]:
         if FINALIZE not in fault.changes:
             continue
         if fault.action == "crash":
-            yield Met("crash-after-commit" if fault.point.endswith(":committed") else "crash-before-commit")
+            committed = fault.point.endswith(":committed")
+            yield Met("crash-after-commit" if committed else "crash-before-commit")
+            if not committed and fault.command is not None and _was_staged(index, fault.command):
+                yield Met("resumed")
         elif fault.action == "lose-ack":
             yield Met(f"lost-{str(fault.world).replace('_', '-')}")
     reconciled = {m.id for m in index.moves if m.entity == "create_attempt" and m.source == "ambiguous_remote_effect"}
@@ -32,6 +35,15 @@ def link_and_attempt_move_together(index: Index) -> Iterator[Finding]:
         for violation in _apart(look, reconciled):
             yield violation
             return
+
+
+def _was_staged(index: Index, command: Command) -> bool:
+    """Whether a command found an attempt whose id an earlier one had left staged."""
+    found = attempts(index.look_before(command.seq))
+    return any(
+        row["state"] == "writeback_commit_pending" and index.concerns(command, (row["object"], row["record"]))
+        for row in found
+    )
 
 
 def _apart(look: Look, reconciled: set[str]) -> Iterator[Violation]:
