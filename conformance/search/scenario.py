@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,7 @@ class Scenario:
 
     ``seconds`` are scripts of a second actor, each run at every point where the first can be paused; those in ``twice``
     are themselves paused at each of their points. ``retry`` is what the callers ask again in the epilogue.
+    ``store_faults`` are the single faults that strike the first process (fail, lose-ack, crash); None means all.
     """
 
     id: str
@@ -25,6 +26,7 @@ class Scenario:
     seconds: Mapping[str, tuple[Op, ...]] = field(default_factory=dict)
     twice: tuple[str, ...] = ()
     remote_faults: bool = True
+    store_faults: Collection[str] | None = None
     limits: Mapping[str, int] = field(default_factory=dict)
 
     def program(self) -> Program:

@@ -82,10 +82,12 @@ def scenario_once(material: Material) -> Iterator[Program]:
 
 def single_faults(material: Material) -> Iterator[Program]:
     """One fault at every recorded call of the victim."""
-    program, ends = material.program, material.ends
+    program, ends, wanted = material.program, material.ends, material.scenario.store_faults
     for point in material.points:
         call = point.point.rpartition(":")[2]
         for action, world in _FAULTS.get(call, ()):
+            if wanted is not None and action not in wanted:
+                continue
             arm = _arm(point, action, world)
             ops = _insert_after_start(program.ops, point, arm)
             name = f"{action}-{world}" if world else action

@@ -71,7 +71,7 @@ class PushContract:
         if not isinstance(payload, dict):
             return Parsed(None, known[0].action, "the body is no object")
         lower = {name.lower(): value for name, value in headers.items()}
-        key = next((lower[r.key_header] for r in known if r.key_header in lower), None)
+        key = _key(known, lower)
         marker = next((payload[r.marker] for r in known if isinstance(payload.get(r.marker), str)), None)
         problem = None if marker is not None else "the body has no marker"
         return Parsed(marker, known[0].action, problem, key)
@@ -97,6 +97,15 @@ class PushContract:
                 if route.action == parsed.operation:
                     return route
         return Route("", "", MARKER, "id", (), None)
+
+
+def _key(known: Sequence[Route], headers: Mapping[str, str]) -> str | None:
+    """The key of a request. The same value under another header is another key: the remote looks at one header."""
+    names = [r.key_header for r in known if r.key_header is not None]
+    for name in names:
+        if name in headers:
+            return headers[name] if name == names[0] else f"{name} {headers[name]}"
+    return None
 
 
 def _stable(key: str) -> str:
