@@ -97,6 +97,16 @@ def test_a_scenario_without_remote_faults_has_none(material: sweep.Material) -> 
     assert list(sweep.remote_faults(quiet)) == []
 
 
+def test_a_scenario_may_ask_for_some_single_faults_only(material: sweep.Material) -> None:
+    def struck(wanted: frozenset[str]) -> set[str]:
+        some = replace(material, scenario=replace(SCENARIO, strikes=wanted))
+        return {p.id.split("@")[1].split("/")[0] for p in sweep.single_faults(some)}
+
+    assert struck(SCENARIO.strikes) > {"crash", "fail"}
+    assert struck(frozenset({"crash"})) == {"crash"}
+    assert struck(frozenset()) == set()
+
+
 def test_every_fault_of_the_sweep_strikes(nightly: tuple[Program, ...]) -> None:
     for program in nightly:
         history = Execution(program, carrier(), TINY.contract).run()

@@ -16,7 +16,7 @@ from conformance.families.connector_push.commands import delete, operate, save, 
 from conformance.families.connector_push.config import ASYNC, CONFIG, PAST_LEASE_MS, REPLAY
 from conformance.history import Event, History
 from conformance.judge import judge
-from conformance.search.program import RESTART, SETTLE, Op, Program, recover, script, start, time
+from conformance.search.program import RESTART, SETTLE, Op, Program, kill, recover, script, start, time
 from tests.push.runs import FAMILY, history, outcomes
 from tests.push.runs import history as run
 
@@ -49,6 +49,14 @@ PASSING: Mapping[str, tuple[Mapping[str, Any], tuple[Op, ...]]] = {
     "replayed": (
         REPLAY,
         (script("apply-then-drop"), *SAVE, work("w1"), write("w1", "r1", Name="new"), start("w2"), work("w2"), *AFTER),
+    ),
+    "replay-staged-crash": (
+        REPLAY,
+        (*SAVE, start("w2"), crash("dispatch.capture:committed", "w2"), work("w2"), *AFTER),
+    ),
+    "replay-sent-crash": (
+        REPLAY,
+        (*SAVE, start("w2"), script("hold"), work("w2"), kill("w2"), *AFTER),
     ),
     "one-id": (CONFIG, (script(SAME, SAME), *SAVE, write("w1", "r2"), save("w1", "r2"), *AFTER)),
     "deleted": (ASYNC, (*SAVE, delete("w1", "r1"), start("w2"), work("w2"), *AFTER)),
@@ -263,6 +271,7 @@ MUTANTS: tuple[tuple[str, str, Edit], ...] = (
     ("MIRROR-003", "plain", rows(lambda kinds: (fill_mirror(kinds), no_link(kinds)), when=at_request)),  # type: ignore[func-returns-value]
     ("RETRY-006", "staged-crash", again(after=saved)),
     ("RETRY-006", "staged-crash", again(after=anything, command="push.work")),
+    ("RETRY-006", "replay-staged-crash", again(after=anything, command="push.work")),
 )  # fmt: skip
 
 #: requirement, the passing history, and an edit that must not be held against it.
@@ -282,6 +291,8 @@ NEAR_MISSES: tuple[tuple[str, str, Edit], ...] = (
     ("DRIFT-092", "one-id", rows(lambda kinds: [row.update(state="retired") for row in kinds["links"]], when=late)),
     ("MIRROR-003", "plain", rows(fill_mirror, when=late)),
     ("RETRY-006", "staged-crash", rows(lambda _: None)),
+    # Nobody knew of an id when the process died: the repetition that the contract permits stays permitted.
+    ("RETRY-006", "replay-sent-crash", again(after=anything, command="push.work")),
 )  # fmt: skip
 
 

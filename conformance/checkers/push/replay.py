@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from conformance.checkers.base import Finding, Met, Violation
-from conformance.checkers.push.index import Index, Record, Repeat, attempts, links, record_of
+from conformance.checkers.push.index import Index, Record, Repeat, Replay, attempts, links, record_of
 from conformance.checkers.push.registry import CHECKERS
 from conformance.checkers.timeline import Connection
 
@@ -61,13 +62,26 @@ def post_is_over_once_the_id_is_durable(index: Index) -> Iterator[Finding]:
             record = (row["object"], row["record"])
             under_way = row["remote_id"] is not None and row["state"] not in _OVER
             if under_way and index.concerns(command, record) and index.later(fault.seq, record):
-                yield Met("before-mirror" if links(look, record) else "before-link")
+                where = "before-mirror" if links(look, record) else "before-link"
+                yield Met(where)
+                if _repeatable(index, record, fault.seq):
+                    yield Met(f"contract-{where}")
+    for replay in index.replays:
+        # The contract is for a request whose outcome is unknown; with the id on the rows it is known.
+        if crashed.get(replay.record, replay.again.seq) < replay.again.seq:
+            yield _second(replay, "left its remote id on the rows")
     for repeat in index.repeats:
         if repeat.why == "id" and crashed.get(repeat.record, repeat.again.seq) < repeat.again.seq:
             yield _second(repeat, "left its remote id on the rows")
 
 
-def _second(repeat: Repeat, what: str) -> Violation:
+def _repeatable(index: Index, record: Record, seq: int) -> bool:
+    """Whether a request for the record had gone out under a contract that declares repetitions as safe."""
+    mine = (c for c in index.by_record.get(record, ()) if c.seq < seq)
+    return any(c.key is not None and index.contract_at(c) for c in mine)
+
+
+def _second(repeat: Repeat | Replay, what: str) -> Violation:
     return Violation(
         f"one request for record {repeat.record[1]}: the first {what}",
         f"{repeat.again.proc} connected to the remote again",
@@ -84,8 +98,9 @@ def a_replay_is_byte_for_byte(index: Index) -> Iterator[Finding]:
         edited = [c for c in index.commands if c.cmd == "push.write_record" and c.seq in between]
         if any(record_of(c) == replay.record and c.outcome == "done" for c in edited):
             yield Met("record-edited")
-        if any(seq in between for seq, _ in index.configs):
-            yield Met("mapping-edited")
+        crash = "-after-crash" if replay.first.how in (None, "abandoned") else ""
+        for surface in _edits(index, replay):
+            yield Met(f"{surface}{crash}")
         for name in ("method", "path", "digest"):
             one, two = getattr(replay.first, name), getattr(replay.again, name)
             # A request of which nothing arrived cannot be compared.
@@ -96,3 +111,39 @@ def a_replay_is_byte_for_byte(index: Index) -> Iterator[Finding]:
                     replay.again.seq,
                     "wire",
                 )
+
+
+def _edits(index: Index, replay: Replay) -> Iterator[str]:
+    """The parts of the configuration behind the first request that are others by the time of its repetition."""
+    before, after = index.config_at(replay.first.seq), index.config_at(replay.again.seq)
+    one = _authored(before, lambda action: action["create_path"] == replay.first.path)
+    if one is None:
+        return
+    two = _authored(after, lambda action: action["slot"] == one["slot"])
+    if two is None:
+        return
+    for name, members in _SURFACES.items():
+        if any(one[member] != two[member] for member in members):
+            yield name
+    if before["users"] != after["users"]:
+        yield "rights-edited"
+
+
+#: name -> the members of :func:`_authored` that it is made of.
+_SURFACES: Mapping[str, tuple[str, ...]] = {
+    "mapping-edited": ("mappings",),
+    "path-edited": ("create_path",),
+    "names-edited": ("namespace", "flow", "flow_version", "name", "target_object", "profile"),
+    "contract-edited": ("replay",),
+}
+
+
+def _authored(config: Mapping[str, Any], wanted: Callable[[Mapping[str, Any]], bool]) -> Mapping[str, Any] | None:
+    """The first action that is wanted, with the namespace of its pack and the replay contract of its profile."""
+    for pack in config["packs"]:
+        profiles = {p["destination_slot"]: p for p in pack["profiles"]}
+        for action in pack["actions"]:
+            if wanted(action) and action["destination_slot"] in profiles:
+                contract = profiles[action["destination_slot"]]["replay"]
+                return {**action, "namespace": pack["namespace"], "replay": contract}
+    return None

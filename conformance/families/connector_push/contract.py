@@ -62,16 +62,17 @@ class PushContract:
     def parse(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Parsed:
         """Attribute a create by its route and the marker in its body."""
         known = self._routes.get(path)
+        # A key tells of a repetition even where the rest of the request is nothing that anybody authored.
+        lower = {name.lower(): value for name, value in headers.items()}
+        key = _key(known or [r for found in self._routes.values() for r in found], lower)
         if method != "POST" or known is None:
-            return Parsed(None, None, f"{method} {path} is no create route of the configuration")
+            return Parsed(None, None, f"{method} {path} is no create route of the configuration", key)
         try:
             payload = json.loads(body)
         except ValueError:
-            return Parsed(None, known[0].action, "the body is not JSON")
+            return Parsed(None, known[0].action, "the body is not JSON", key)
         if not isinstance(payload, dict):
-            return Parsed(None, known[0].action, "the body is no object")
-        lower = {name.lower(): value for name, value in headers.items()}
-        key = next((lower[r.key_header] for r in known if r.key_header in lower), None)
+            return Parsed(None, known[0].action, "the body is no object", key)
         marker = next((payload[r.marker] for r in known if isinstance(payload.get(r.marker), str)), None)
         problem = None if marker is not None else "the body has no marker"
         return Parsed(marker, known[0].action, problem, key)
@@ -97,6 +98,15 @@ class PushContract:
                 if route.action == parsed.operation:
                     return route
         return Route("", "", MARKER, "id", (), None)
+
+
+def _key(known: Sequence[Route], headers: Mapping[str, str]) -> str | None:
+    """The key of a request. The same value under another header is another key: the remote looks at one header."""
+    names = [r.key_header for r in known if r.key_header is not None]
+    for name in names:
+        if name in headers:
+            return headers[name] if name == names[0] else f"{name} {headers[name]}"
+    return None
 
 
 def _stable(key: str) -> str:
