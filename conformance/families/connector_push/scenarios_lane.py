@@ -118,7 +118,7 @@ LANE_SCENARIOS: Final = (
         retry=(*_RETRY, save("e1", "a1", "Account"), work("e1")),
         remote_faults=False,
     ),
-    # The lookup is edited while the narrow worker is at work on the waiting row.
+    # The lookup is edited while a worker is at work on the waiting row.
     Scenario(
         "push/lookup-at-work",
         FAMILY,
@@ -130,12 +130,12 @@ LANE_SCENARIOS: Final = (
             save("s1", "r1"),
             save("s1", "a1", "Account"),
             start("w1"),
-            work("w1", "narrow"),
+            work("w1"),
         ),
         retry=_RETRY,
         seconds={"edited": (start("s2"), write("s2", "r1", AccountId=""), save("s2", "r1"))},
         remote_faults=False,
-        strikes=_NO_STRIKES,
+        strikes=_CRASHES,
     ),
     _woken("woken-worker", ASYNC, save("s1", "r1"), work("w1")),
     _woken("woken-request", CONFIG, save("w1", "r1")),
@@ -166,7 +166,7 @@ LANE_SCENARIOS: Final = (
         "staged-deferred",
         ASSOCIATION,
         (save("s1", "r1"), save("s1", "a1", "Account")),
-        work("w0", "narrow"),
-        work("w1", "narrow"),
+        work("w0"),
+        work("w1"),
     ),
 )
