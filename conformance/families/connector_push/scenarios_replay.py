@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from conformance.families.connector_push.commands import save, work, write
+from conformance.families.connector_push.commands import operate, save, work, write
 from conformance.families.connector_push.config import FAMILY, PAST_LEASE_MS, REPLAY, config
 from conformance.families.connector_push.edits import FROZEN, edited
 from conformance.search.program import SETTLE, kill, recover, script, start, time
@@ -107,6 +107,43 @@ REPLAYS: Final = (
         (start("s1"), write("s1", "r1"), start("w1"), save("w1", "r1")),
         retry=_RETRY_LATE,
         strikes=_CRASHES,
+        remote_faults=False,
+    ),
+    Scenario(
+        "push/replay-locked-mirror",
+        FAMILY,
+        SYNCHRONOUS,
+        (
+            start("s1"),
+            write("s1", "r1", locked=True),
+            save("s1", "r1"),
+            write("s1", "r1", locked=False),
+            start("w1"),
+            work("w1"),
+        ),
+        retry=_RETRY,
+        store_faults=_CRASHES,
+        remote_faults=False,
+    ),
+    # Every send that the frozen limit allows was lost; an operator found the record, and a worker dies over its mirror.
+    Scenario(
+        "push/replay-reconciled",
+        FAMILY,
+        REPLAY,
+        (
+            start("s1"),
+            write("s1", "r1"),
+            save("s1", "r1"),
+            script("apply-then-drop", "apply-then-drop", "apply-then-drop"),
+            work("s1"),
+            work("s1"),
+            work("s1"),
+            operate("s1", "reconcile", "r1", remote_id="x77"),
+            start("w1"),
+            work("w1"),
+        ),
+        retry=_RETRY,
+        store_faults=_CRASHES,
         remote_faults=False,
     ),
 )
