@@ -17,6 +17,7 @@ from conformance.families import FAMILIES
 from conformance.outcome import run_schedule
 from conformance.run import judged_requirements, schedule_record
 from conformance.search.plan import make_plan
+from conformance.search.pool import begin_worker
 from conformance.verdict import Tally, standings
 from statemachines.spec import load
 
@@ -75,7 +76,7 @@ def matrix(suspects: Sequence[Suspect], jobs: int) -> Iterator[Result]:
     if jobs <= 1:
         yield from map(_examine, range(len(suspects)))
         return
-    with multiprocessing.get_context("fork").Pool(jobs, maxtasksperchild=1) as pool:
+    with multiprocessing.get_context("fork").Pool(jobs, begin_worker, maxtasksperchild=1) as pool:
         yield from pool.imap(_examine, range(len(suspects)), chunksize=1)
 
 

@@ -40,15 +40,17 @@ def outcomes(job: Job, jobs: int) -> Iterator[Outcome]:
         finally:
             carrier.shutdown()
         return
-    with multiprocessing.get_context("fork").Pool(jobs, _begin_worker) as pool:
+    with multiprocessing.get_context("fork").Pool(jobs, begin_worker) as pool:
         yield from pool.imap(_one, range(len(job.programs)), chunksize=8)
         pool.close()
         pool.join()
 
 
-def _begin_worker() -> None:
+def begin_worker() -> None:
     """An interrupt is for the parent, which ends the workers; they have nothing to say about it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # The pool ends its workers by this signal: they go silently.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     # The plan and the specification live as long as the worker: they need not be looked through again and again.
     gc.freeze()
 
