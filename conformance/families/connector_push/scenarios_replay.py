@@ -122,7 +122,7 @@ REPLAYS: Final = (
             work("w1"),
         ),
         retry=_RETRY,
-        store_faults=_CRASHES,
+        strikes=_CRASHES,
         remote_faults=False,
     ),
     # Every send that the frozen limit allows was lost; an operator found the record, and a worker dies over its mirror.
@@ -143,7 +143,7 @@ REPLAYS: Final = (
             work("w1"),
         ),
         retry=_RETRY,
-        store_faults=_CRASHES,
+        strikes=_CRASHES,
         remote_faults=False,
     ),
 )
