@@ -24,7 +24,11 @@ def test_list(cli: Cli, snapshot: Snapshot) -> None:
 def test_list_by_status_and_profile(cli: Cli) -> None:
     live = cli("list", "--status", "live").out.splitlines()[:-1]
     assert {line.split()[1] for line in live} == {"live"}
-    assert cli("list", "--profile", "nobody").out == "0 obligations: \n"
+    grouped = cli("list", "--profile", "mutation-host").out.splitlines()[:-1]
+    assert {"mutation-attempt", "key-reservation"} <= {line.split()[3] for line in grouped}
+    unknown = cli("list", "--profile", "nobody")
+    assert (unknown.code, unknown.out) == (2, "")
+    assert "there is no such profile" in unknown.err
 
 
 def test_list_for_programs(cli: Cli) -> None:

@@ -46,7 +46,8 @@ def test_the_conversation_with_a_driver_at_l0(cli: Cli) -> None:
     assert result.code == 0, result.out
     assert '"cmd":"snapshot"' not in result.out, "nothing above its rung is asked"
     replayed = [line for line in result.out.splitlines() if '"replayed":true' in line.replace(" ", "")]
-    assert [word for line in replayed for word in ("applied", "unknown") if word in line] == ["applied", "unknown"]
+    said = [word for line in replayed for word in ("applied", "unknown") if word in line]
+    assert said == ["applied", "applied", "unknown", "unknown"]
     assert result.out.count('"cmd":"bye"') == 4
     assert result.out.endswith(f'  onceproof run --driver "{driver}"\n')
 
