@@ -85,7 +85,9 @@ REFUSED = [
 @pytest.mark.parametrize("verb", VALID)
 def test_a_right_result_passes(verb: str) -> None:
     args, result = VALID[verb]
-    asked(verb, args).heard({"id": 2, "outcome": "done", "result": result})
+    talk = asked(verb, args)
+    talk.heard({"id": 2, "outcome": "done", "result": result})
+    assert talk.awaited() == "nothing", "the answer was taken"
 
 
 @pytest.mark.parametrize(("verb", "change", "reason", "guess"), REFUSED)
@@ -101,7 +103,9 @@ def test_a_wrong_result_is_refused_with_place_and_guess(verb: str, change: Chang
 
 def test_the_payload_of_a_success_is_the_implementations_own() -> None:
     for payload in (None, [], {"status": {"deep": [1, {"x": None}]}}, "text", 7):
-        asked("command", INVOKE).heard({"id": 2, "outcome": "done", "result": {**ANSWER, "result": payload}})
+        talk = asked("command", INVOKE)
+        talk.heard({"id": 2, "outcome": "done", "result": {**ANSWER, "result": payload}})
+        assert talk.awaited() == "nothing", payload
 
 
 @pytest.mark.parametrize(("event", "reason"), [
