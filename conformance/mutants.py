@@ -15,7 +15,7 @@ from typing import Any, Final
 from conformance.carriers.base import Carrier
 from conformance.families import FAMILIES
 from conformance.outcome import run_schedule
-from conformance.run import judged_requirements, schedule_record
+from conformance.run import judged_requirements, narrowed, schedule_record
 from conformance.search.plan import make_plan
 from conformance.search.pool import begin_worker
 from conformance.verdict import Tally, standings
@@ -67,12 +67,13 @@ class Result:
 
 
 _suspects: Sequence[Suspect] = ()
+_scenarios: tuple[str, ...] = ()
 
 
-def matrix(suspects: Sequence[Suspect], jobs: int) -> Iterator[Result]:
-    """The results in order, from ``jobs`` processes."""
-    global _suspects  # noqa: PLW0603 - inherited by the forked workers
-    _suspects = suspects
+def matrix(suspects: Sequence[Suspect], jobs: int, scenarios: Sequence[str] = ()) -> Iterator[Result]:
+    """The results in order, from ``jobs`` processes; ``scenarios`` are patterns that narrow the selection."""
+    global _suspects, _scenarios  # noqa: PLW0603 - inherited by the forked workers
+    _suspects, _scenarios = suspects, tuple(scenarios)
     if jobs <= 1:
         yield from map(_examine, range(len(suspects)))
         return
@@ -83,6 +84,8 @@ def matrix(suspects: Sequence[Suspect], jobs: int) -> Iterator[Result]:
 def _examine(number: int) -> Result:
     suspect = _suspects[number]
     family = FAMILIES[suspect.family]
+    if _scenarios:
+        (family,) = narrowed([family], _scenarios)
     carrier = suspect.make()
     requirements = judged_requirements(load(), [family], ())
     judged = {r.id for r in requirements}

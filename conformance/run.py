@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import datetime
 import fcntl
+import fnmatch
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -47,6 +48,7 @@ class Options:
     driver: str = "reference"
     profiles: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
+    scenarios: tuple[str, ...] = ()
     budget: str = "ci"
     seed: int = 0
     jobs: int = 1
@@ -166,7 +168,7 @@ class _Run:
         twin = twin_maker(self._options.driver) if self._options.budget != "quick" else None
         if twin is not None:
             self._differential(family, plan, twin)
-        examples = WALKS[self._options.budget]
+        examples = 0 if self._options.scenarios else WALKS[self._options.budget]
         if not isinstance(self._carrier, InProcessCarrier):
             examples = int(examples * PROCESS_WALK_SHARE)
         if examples:
@@ -291,10 +293,26 @@ def _select(options: Options, identity: Identity, spec: Spec) -> list[Family]:
     if options.only:
         # A family that has nothing to say about what was asked is not run; an unknown id is refused later.
         chosen = [f for f in chosen if any(id_ in f.checkers for id_ in options.only)] or chosen
+    if options.scenarios:
+        chosen = narrowed(chosen, options.scenarios)
     if not chosen:
         offered = ", ".join(identity.families) or "nothing"
         raise UsageError(f"nothing to run: {options.driver} offers {offered}, asked for is {', '.join(sorted(wanted))}")
     return chosen
+
+
+def narrowed(families: Iterable[Family], patterns: Iterable[str]) -> list[Family]:
+    """The families with only the scenarios that match a shell pattern; raises UsageError for one that matches none."""
+    whole = list(families)
+    names = [s.id for family in whole for s in family.scenarios]
+    for pattern in patterns:
+        if not fnmatch.filter(names, pattern):
+            raise UsageError(f"--scenario {pattern}: no scenario matches; there are {', '.join(names)}")
+    kept = [
+        replace(family, scenarios=tuple(s for s in family.scenarios if any(fnmatch.fnmatch(s.id, p) for p in patterns)))
+        for family in whole
+    ]
+    return [family for family in kept if family.scenarios]
 
 
 def _header(
@@ -317,7 +335,7 @@ def _header(
         "budget": options.budget,
         "seed": options.seed,
         "only": list(options.only),
-        "filtered": bool(options.only) or not set(identity.families) <= served,
+        "filtered": bool(options.only or options.scenarios) or not set(identity.families) <= served,
         "obligations": len(spec.requirements),
         "planned": planned,
         "unreachable": unreachable(spec, identity.readings),

@@ -16,6 +16,9 @@ def add_parser(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser("mutants", help="prove the checks: deviations, legal variants, lazy drivers")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.add_argument("--only", action="append", default=[], metavar="ID", help="only this one (may be repeated)")
+    parser.add_argument(
+        "--scenario", action="append", default=[], metavar="PATTERN", help="a quick look: only matching scenarios"
+    )
     parser.add_argument("--jobs", type=jobs, default=os.cpu_count() or 1, metavar="N")
     parser.set_defaults(run=run)
 
@@ -32,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
             return refuse(f"there is no deviation, variant or lazy driver {wanted!r}{nearest(wanted, known)}")
     chosen = [s for s in suspects if not args.only or s.id in args.only]
     results = []
-    for result in matrix(chosen, args.jobs):
+    for result in matrix(chosen, args.jobs, args.scenario):
         results.append(result)
         if args.format == "text":
             print(_line(result), flush=True)

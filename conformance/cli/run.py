@@ -23,6 +23,9 @@ def add_parser(subparsers: Subparsers) -> None:
         "--only", type=requirement_id, action="append", default=[], metavar="ID", help="judge only this requirement"
     )
     parser.add_argument(
+        "--scenario", action="append", default=[], metavar="PATTERN", help="only scenarios whose name matches, no walks"
+    )
+    parser.add_argument(
         "--budget",
         choices=tuple(BUDGETS),
         default="ci",
@@ -51,7 +54,16 @@ def run(args: argparse.Namespace) -> int:
     from conformance.run import run as run_suite  # noqa: PLC0415
     from statemachines.spec import load  # noqa: PLC0415
 
-    options = Options(args.driver, tuple(args.profile), tuple(args.only), args.budget, args.seed, args.jobs, args.out)
+    options = Options(
+        args.driver,
+        tuple(args.profile),
+        tuple(args.only),
+        tuple(args.scenario),
+        args.budget,
+        args.seed,
+        args.jobs,
+        args.out,
+    )
     try:
         path = run_suite(options, progress_for())
     except (UsageError, UnknownDriver) as problem:
