@@ -1,12 +1,22 @@
 """Deviations: faults planted in the reference, each of which the suite has to find and name."""
 
-from reference_impl.deviations import mutation_first, mutation_second, mutation_third, push_first, push_second
+from reference_impl.deviations import (
+    mutation_admission,
+    mutation_approvals,
+    mutation_first,
+    mutation_second,
+    mutation_third,
+    push_first,
+    push_second,
+)
 from reference_impl.planting import Planted
 
 DEVIATIONS: tuple[Planted, ...] = (
     *mutation_first.FIRST.items,
     *mutation_second.SECOND.items,
     *mutation_third.THIRD.items,
+    *mutation_approvals.APPROVAL_FAULTS.items,
+    *mutation_admission.ADMISSION_FAULTS.items,
     *push_first.FIRST.items,
     *push_second.SECOND.items,
 )
