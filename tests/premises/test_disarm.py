@@ -25,6 +25,8 @@ FAULTS = sorted({fault for cell in CELLS.values() for fault in cell.needs})
 #: Faults that share their mechanism: taking one away may take cells of its relatives along, and of nobody else.
 RELATED = (
     {"cancel", "concurrent-caller", "concurrent-worker", "stale-writer"},
+    {"metadata-drift", "access-revoked", "credential-rotation"},
+    {"storage-unavailable", "terminal-write-failure"},
     {"crash-before-commit", "crash-after-commit", "crash-before-send", "crash-after-send", "restart"},
 )
 PAUSE = Op("arm", {"proc": "w1", "point": "invoke.open_gate:begin", "nth": 1, "action": "pause"})
@@ -48,7 +50,7 @@ class Runs:
         return total
 
     def _run(self, program: Program) -> Outcome:
-        key = json.dumps([op.to_json() for op in program.ops], sort_keys=True)
+        key = json.dumps([program.config, [op.to_json() for op in program.ops]], sort_keys=True)
         if key not in self._known:
             outcome = run_schedule(FAMILY, program, self.carrier, {})
             assert outcome.problem is None

@@ -79,7 +79,7 @@ def strangers_learn_nothing(index: Index) -> Iterator[Finding]:
         named = _named(case)
         began, model = first.setdefault(asker, (named, case))
         seen.setdefault(asker, set()).add(named)
-        if text_of(case.said) != text_of(model.said):
+        if case.wording != model.wording:
             happened = f"an operation that is {began} and one that is {named} are told apart"
             yield Violation("the same refusal, whatever there is behind it", happened, case.command.until, "answer")
     for found in seen.values():
