@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, Protocol
 
+from conformance.baseline import Entry, read_baseline
 from conformance.carriers.base import Carrier, DriverProblem, SuiteProblem
 from conformance.carriers.inprocess import InProcessCarrier
 from conformance.carriers.places import remove_left_behind
@@ -53,6 +54,7 @@ class Options:
     seed: int = 0
     jobs: int = 1
     out: Path = Path("runs/latest")
+    baseline: Path | None = None
 
 
 class Progress(Protocol):
@@ -74,10 +76,11 @@ class Progress(Protocol):
 def run(options: Options, progress: Progress) -> Path:
     """Do the run and return the path of its ``run.jsonl``.
 
-    Raises UsageError, UnknownDriver and DriverProblem before anything was run. An interrupt ends the record
-    with a footer that says so.
+    Raises UsageError, BaselineError, UnknownDriver and DriverProblem before anything was run. An interrupt
+    ends the record with a footer that says so.
     """
     spec = load()
+    excused = read_baseline(options.baseline, spec) if options.baseline is not None else ()
     remove_left_behind()
     make = carrier_maker(options.driver)
     carrier = make()
@@ -96,7 +99,7 @@ def run(options: Options, progress: Progress) -> Path:
         lock = _alone_in(options.out)
         path = options.out / "run.jsonl"
         writer = RecordWriter(path)
-        writer.write("header", **_header(options, identity, spec, judged, families))
+        writer.write("header", **_header(options, identity, spec, judged, families, excused))
         try:
             _Run(options, identity, spec, carrier, at_rung, writer, progress, {r.id for r in judged}).execute(families)
         finally:
@@ -321,6 +324,7 @@ def _header(
     spec: Spec,
     judged: Iterable[JudgedRequirement],
     families: Iterable[Family],
+    excused: Iterable[Entry],
 ) -> Mapping[str, Any]:
     served = {f.id for f in families}
     planned = sum(r.status == "planned" for r in spec.requirements.values())
@@ -335,10 +339,12 @@ def _header(
         "budget": options.budget,
         "seed": options.seed,
         "only": list(options.only),
+        "scenarios": list(options.scenarios),
         "filtered": bool(options.only or options.scenarios) or not set(identity.families) <= served,
         "obligations": len(spec.requirements),
         "planned": planned,
         "unreachable": unreachable(spec, identity.readings),
+        "baseline": [entry.to_json() for entry in excused],
         "requirements": [_requirement_json(r) for r in judged],
     }
 
