@@ -29,7 +29,8 @@ def test_a_run_refuses_a_baseline_that_it_cannot_read(cli: Cli) -> None:
 
 def test_an_excused_failure_is_named_with_its_reason_and_makes_no_claim(cli: Cli) -> None:
     (cli("list").folder / "b.yaml").write_text(
-        "known_failures:\n- {id: MUT-011, status: fail, shows: '# connected to the remote afterwards', reason: old gate,\n"
+        "known_failures:\n"
+        "- {id: MUT-011, status: fail, shows: '# connected to the remote afterwards', reason: old gate,\n"
         "   issue: '#12', expires: 2099-12-31}\n"
         "- {id: MUT-015, status: fail, shows: a, reason: b, issue: c, expires: 2099-12-31}\n"
     )
