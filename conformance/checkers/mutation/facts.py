@@ -117,7 +117,10 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault that fired, with the row changes that the same call made in the recording."""
+    """A fault that fired, with the row changes that the same call made in the recording.
+
+    With an ``outage`` the store has failed at every later call of this process, too.
+    """
 
     seq: int
     proc: str
@@ -126,6 +129,7 @@ class Fault:
     world: str | None
     changes: frozenset[tuple[str, str | None, str | None]]
     command: Command | None
+    outage: bool = False
 
 
 @dataclass(frozen=True, slots=True)

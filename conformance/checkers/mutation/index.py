@@ -270,7 +270,8 @@ class Index:
         changes = frozenset((c[0], c[1], c[2]) for c in event.data.get("changes", ()))
         command = self._open.get(event.proc)
         members = (event.data["action"], event.data["point"], event.data.get("world"))
-        self.faults.append(Fault(event.seq, event.proc, *members, changes, command))
+        outage = bool(event.data.get("outage"))
+        self.faults.append(Fault(event.seq, event.proc, *members, changes, command, outage))
 
     def _on_kill(self, event: Event) -> None:
         self.kills.append(Kill(event.seq, event.proc, self._open.get(event.proc)))

@@ -1,6 +1,6 @@
 """The mutation host in the machine."""
 
-from conformance.checkers.mutation import CHECKERS, Index
+from conformance.checkers.mutation import CHECKERS, Index, tables
 from conformance.families.base import Family
 from conformance.families.mutation_host.contract import EffectContract
 from conformance.families.mutation_host.lazy import LAZY
@@ -21,4 +21,6 @@ MUTATION_HOST = Family(
         "concurrent-caller": frozenset({"host.invoke"}),
         "concurrent-worker": frozenset({"recover", "host.housekeep"}),
     },
+    exercised=tables.exercised,
+    tables=tables.expected,
 )
