@@ -14,7 +14,7 @@ from conformance.checkers.mutation.facts import Command, Connection
 from conformance.checkers.mutation.gate import GATE
 from conformance.checkers.mutation.index import Index
 from conformance.checkers.mutation.keys import ANCHOR
-from conformance.checkers.mutation.outcome import DEADLINE_MS
+from conformance.checkers.mutation.observed import DEADLINE_MS
 from statemachines.spec import load
 
 _STORE: Final = ("fail", "lose-ack")
