@@ -163,6 +163,7 @@ class _Run:
             schedules=len(plan.programs),
             points=plan.points,
             out_of_tier=[list(s) for s in plan.out_of_tier],
+            tables={t: list(rows) for t, rows in family.tables().items()} if family.tables is not None else {},
         )
         self._progress.phase(family.id, len(plan.programs))
         job = Job(family, plan.programs, self._make, self._identity.readings)
@@ -252,6 +253,7 @@ def schedule_record(outcome: Outcome, judged: set[str]) -> dict[str, Any]:
         "problem": outcome.problem,
         "blame": outcome.blame,
         "gaps": list(outcome.gaps),
+        "tables": {table: dict(rows) for table, rows in outcome.tables.items()},
     }
 
 

@@ -100,6 +100,8 @@ class Tally:
     named: dict[str, int] = field(default_factory=dict)
     problems: list[tuple[str, str, str]] = field(default_factory=list)
     gaps: set[str] = field(default_factory=set)
+    #: table -> row -> how often it was exercised.
+    tables: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Take in one ``schedule`` record."""
@@ -115,6 +117,10 @@ class Tally:
             self.exercised_in[requirement] = self.exercised_in.get(requirement, 0) + 1
             for cell, count in cells.items():
                 mine[cell] = mine.get(cell, 0) + count
+        for table, rows in record["tables"].items():
+            seen = self.tables.setdefault(table, {})
+            for row, count in rows.items():
+                seen[row] = seen.get(row, 0) + count
         for requirement in record["named"]:
             self.named[requirement] = self.named.get(requirement, 0) + 1
         if record["problem"] is not None:

@@ -39,6 +39,7 @@ SCHEDULE: dict[str, Any] = {
     "problem": None,
     "blame": None,
     "gaps": [],
+    "tables": {},
 }
 FOOTER: dict[str, Any] = {"record": "footer", "records": 1, "complete": True, "interrupted": False, "seconds": 0}
 

@@ -1,7 +1,33 @@
 """Checkers of the mutation profile, one per live requirement, over one index of a mutation-host history."""
 
-from conformance.checkers.mutation import gate, keys, outcome, recovery, retention
+from conformance.checkers.mutation import (
+    evidence,
+    gate,
+    keys,
+    outcome,
+    recovery,
+    replays,
+    retention,
+    shape,
+    tables,
+    unanchored,
+    uncertain,
+)
 from conformance.checkers.mutation.index import Index
 from conformance.checkers.mutation.registry import CHECKERS
 
-__all__ = ["CHECKERS", "Index", "gate", "keys", "outcome", "recovery", "retention"]
+__all__ = [
+    "CHECKERS",
+    "Index",
+    "evidence",
+    "gate",
+    "keys",
+    "outcome",
+    "recovery",
+    "replays",
+    "retention",
+    "shape",
+    "tables",
+    "unanchored",
+    "uncertain",
+]
