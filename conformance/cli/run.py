@@ -6,7 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
-from conformance.cli.common import Subparsers, jobs, refuse, requirement_id, say, unusable
+from conformance.cli.common import Subparsers, add_deadline, jobs, refuse, requirement_id, say, unusable
 from conformance.search.plan import BUDGETS
 
 
@@ -39,6 +39,7 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--out", type=Path, default=Path("runs/latest"), metavar="DIR", help="where reports go (default: runs/latest)"
     )
+    add_deadline(parser)
     parser.set_defaults(run=run)
 
 
@@ -63,6 +64,7 @@ def run(args: argparse.Namespace) -> int:
         args.seed,
         args.jobs,
         args.out,
+        args.deadline,
     )
     try:
         path = run_suite(options, progress_for())
