@@ -37,6 +37,8 @@ class Identity:
     rung: str
     clock: str
     readings: dict[str, str] = field(default_factory=dict)
+    #: The points that it offers by name: a claim that `doctor` looks at, and that no record needs.
+    points: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """For the header of a run record."""
@@ -160,6 +162,7 @@ def _identity(said: dict[str, Any]) -> Identity:
             rung,
             str(said.get("clock", "real")),
             dict(said.get("readings", {})),
+            tuple(said.get("points", ())),
         )
     except KeyError as missing:
         raise DriverProblem(f"hello: the member {missing} is missing") from None
