@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import fcntl
 import fnmatch
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from conformance.baseline import Entry, read_baseline
 from conformance.carriers.base import Carrier, DriverProblem, SuiteProblem
 from conformance.carriers.inprocess import InProcessCarrier
 from conformance.carriers.places import remove_left_behind
+from conformance.carriers.subprocess import DEADLINE_MS
 from conformance.drivers import Identity, carrier_maker, identify, twin_maker
 from conformance.families import FAMILIES
 from conformance.families.base import Family
@@ -55,6 +57,7 @@ class Options:
     jobs: int = 1
     out: Path = Path("runs/latest")
     baseline: Path | None = None
+    deadline_ms: int = DEADLINE_MS
 
 
 class Progress(Protocol):
@@ -82,7 +85,7 @@ def run(options: Options, progress: Progress) -> Path:
     spec = load()
     excused = read_baseline(options.baseline, spec) if options.baseline is not None else ()
     remove_left_behind()
-    make = carrier_maker(options.driver)
+    make = carrier_maker(options.driver, deadline_ms=options.deadline_ms)
     carrier = make()
     try:
         identity = identify(carrier)
@@ -220,7 +223,8 @@ class _Run:
 
     def _save(self, requirement: str, number: int, failure: Failure, schedules: int) -> None:
         name = f"{requirement}-{number}.json"
-        trace = failure.trace(self._spec.digest, self._options.driver, self._options.seed)
+        folder = os.path.relpath(Path.cwd(), self._options.out.resolve())
+        trace = failure.trace(self._spec.digest, self._options.driver, self._options.seed, folder)
         write_trace(self._options.out / name, trace)
         self._writer.write(
             "failure",

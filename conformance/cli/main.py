@@ -17,6 +17,7 @@ COMMANDS = {
     "list": ("conformance.cli.list", "what is specified, and what of it is live"),
     "explain": ("conformance.cli.explain", "one requirement: what it demands, why, and how it is judged"),
     "talk": ("conformance.cli.talk", "one short conversation with a driver, line by line"),
+    "doctor": ("conformance.cli.doctor", "is a driver fit for its rung, and what has to be mended?"),
     "run": ("conformance.cli.run", "run the suite against a driver"),
     "replay": ("conformance.cli.replay", "run a saved failure again"),
     "baseline": ("conformance.cli.baseline", "write down the failures of a run as known ones"),

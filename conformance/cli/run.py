@@ -6,7 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
-from conformance.cli.common import Subparsers, jobs, refuse, requirement_id, say, unusable
+from conformance.cli.common import Subparsers, add_deadline, jobs, refuse, requirement_id, say, unusable
 from conformance.search.plan import BUDGETS
 
 
@@ -42,6 +42,7 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--baseline", type=Path, metavar="FILE", help="known failures and declared gaps, each with a reason"
     )
+    add_deadline(parser)
     parser.set_defaults(run=run)
 
 
@@ -68,6 +69,7 @@ def run(args: argparse.Namespace) -> int:
         args.jobs,
         args.out,
         args.baseline,
+        args.deadline,
     )
     try:
         path = run_suite(options, progress_for())

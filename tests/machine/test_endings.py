@@ -58,7 +58,7 @@ def quick(out: Path, monkeypatch: pytest.MonkeyPatch, make: Any = Reference, wat
     def carrier() -> Carrier:
         return InProcessCarrier("planted", make)
 
-    monkeypatch.setattr(conformance.run, "carrier_maker", lambda _: carrier)
+    monkeypatch.setattr(conformance.run, "carrier_maker", lambda _, **__: carrier)
     return render(run(Options(profiles=(MUTATION_HOST.id,), budget="quick", out=out), watch or Watch()))
 
 
