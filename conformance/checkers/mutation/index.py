@@ -22,6 +22,7 @@ from conformance.checkers.mutation.facts import (
     Move,
     Rows,
 )
+from conformance.checkers.mutation.slots import Slots
 from conformance.history import Event, History
 from conformance.rows import states_of
 
@@ -48,6 +49,8 @@ class Index:
         #: The last seen row of every attempt.
         self.attempts: dict[str, Mapping[str, Any]] = {}
         self._open: dict[str, Command] = {}
+        self._config: Mapping[str, Any] = {}
+        self._configs: dict[str, Mapping[str, Any]] = {}
         self._spoken: dict[str, dict[Any, Command]] = {}
         self._by_number: dict[int, Connection] = {}
         self._asking: Connection | None = None
@@ -134,6 +137,11 @@ class Index:
         passes = (c for c in self.commands if c.cmd == "recover" and c.seq > seq and c.outcome == "done")
         return any(c.result.get("status", "done") == "done" and c.seq not in struck for c in passes)
 
+    @cached_property
+    def slots(self) -> Slots:
+        """Who holds which key, generation by generation."""
+        return Slots(self)
+
     # -- derived once ------------------------------------------------------------------------------------------
 
     @cached_property
@@ -186,7 +194,8 @@ class Index:
     # -- building ----------------------------------------------------------------------------------------------
 
     def _on_command(self, event: Event) -> None:
-        command = Command(event.seq, event.proc, event.data["cmd"], event.data["args"])
+        config = self._configs.get(event.proc, self._config)
+        command = Command(event.seq, event.proc, event.data["cmd"], event.data["args"], config)
         self.commands.append(command)
         self._open[event.proc] = command
         if command.invokes:
@@ -276,7 +285,11 @@ class Index:
         self.kills.append(Kill(event.seq, event.proc, self._open.get(event.proc)))
         self._spoken.pop(event.proc, None)
 
+    def _on_start(self, event: Event) -> None:
+        self._configs[event.proc] = self._config
+
     def _on_config(self, event: Event) -> None:
+        self._config = event.data["config"]
         if "clock" in event.data:
             self._take_clock(event.seq, event.data["clock"])
 
@@ -289,6 +302,7 @@ class Index:
 
 _HANDLERS: Final = {
     ("suite", "config"): Index._on_config,
+    ("suite", "start"): Index._on_start,
     ("suite", "command"): Index._on_command,
     ("answer", "answer"): Index._on_answer,
     ("wire", "connection"): Index._on_connection,
