@@ -20,7 +20,7 @@ class Command:
     proc: str
     cmd: str
     args: Mapping[str, Any]
-    #: The configuration that its process was started with.
+    #: The configuration that was in force when it was sent.
     config: Mapping[str, Any] = field(default_factory=dict)
     until: int = END
     outcome: str = "open"

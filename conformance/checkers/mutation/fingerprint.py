@@ -1,4 +1,4 @@
-"""What the fingerprint of a request covers, seen by reusing a live key (KEY-034, KEY-035, KEY-038, KEY-046, REPLAY-041)."""
+"""What a fingerprint covers, seen by reusing a live key (KEY-034, KEY-035, KEY-038, KEY-046, REPLAY-041)."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def request_id_is_no_coordinate(index: Index) -> Iterator[Finding]:
 
 @CHECKERS.checker("REPLAY-041", "suite", "wire", "answer", "rows")
 def another_request_conflicts_in_every_live_state(index: Index) -> Iterator[Finding]:
-    """Whatever coordinate differs and whatever live state the key is in: a conflict that shows nothing, always alike."""
+    """Whatever coordinate differs, in whatever live state: a conflict that shows nothing and is always alike."""
     first: dict[Any, tuple[str, Command]] = {}
     for meeting in index.slots.meetings:
         if meeting.equal:

@@ -50,7 +50,6 @@ class Index:
         self.attempts: dict[str, Mapping[str, Any]] = {}
         self._open: dict[str, Command] = {}
         self._config: Mapping[str, Any] = {}
-        self._configs: dict[str, Mapping[str, Any]] = {}
         self._spoken: dict[str, dict[Any, Command]] = {}
         self._by_number: dict[int, Connection] = {}
         self._asking: Connection | None = None
@@ -194,8 +193,7 @@ class Index:
     # -- building ----------------------------------------------------------------------------------------------
 
     def _on_command(self, event: Event) -> None:
-        config = self._configs.get(event.proc, self._config)
-        command = Command(event.seq, event.proc, event.data["cmd"], event.data["args"], config)
+        command = Command(event.seq, event.proc, event.data["cmd"], event.data["args"], self._config)
         self.commands.append(command)
         self._open[event.proc] = command
         if command.invokes:
@@ -285,9 +283,6 @@ class Index:
         self.kills.append(Kill(event.seq, event.proc, self._open.get(event.proc)))
         self._spoken.pop(event.proc, None)
 
-    def _on_start(self, event: Event) -> None:
-        self._configs[event.proc] = self._config
-
     def _on_config(self, event: Event) -> None:
         self._config = event.data["config"]
         if "clock" in event.data:
@@ -302,7 +297,6 @@ class Index:
 
 _HANDLERS: Final = {
     ("suite", "config"): Index._on_config,
-    ("suite", "start"): Index._on_start,
     ("suite", "command"): Index._on_command,
     ("answer", "answer"): Index._on_answer,
     ("wire", "connection"): Index._on_connection,

@@ -54,7 +54,7 @@ def doubt_is_no_expiry(index: Index) -> Iterator[Finding]:
             yield Met("jump-and-restart" if _restarted(index, meeting.generation, command) else "jump")
             yield from no_work(index, command, allowed)
     for generation in index.slots.generations.values():
-        for command in (c for c in index.commands if c.cmd == "host.housekeep" and c.outcome == "done"):
+        for command in filter(_kept_house, index.commands):
             if generation.state(command.seq) == "Replayable" and _jumped(index, generation, command.seq):
                 yield Met("jump-and-housekeeping")
         for seq, state in generation.states:
@@ -84,19 +84,22 @@ def pending_never_lapses(index: Index) -> Iterator[Finding]:
         since = index.clock_at(generation.born)
         for command in index.commands:
             pends = generation.state(command.seq) == "Pending" and generation.attempt_state(command.seq) in UNSETTLED
-            if command.cmd == "host.housekeep" and command.outcome == "done" and pends:
-                if _aged(since, index.clock_at(command.seq)):
-                    yield Met("housekeeping")
+            if _kept_house(command) and pends and _aged(since, index.clock_at(command.seq)):
+                yield Met("housekeeping")
         for seq, state in generation.states:
-            if state in _RETIRED and generation.state(seq) == "Pending" and _aged(since, index.clock_at(seq)):
-                if generation.attempt_state(seq + 1) in UNSETTLED:
-                    yield Violation(f"reservation {generation.id[-6:]} stays Pending", f"it is {state}", seq, "rows")
+            lapsed = state in _RETIRED and generation.state(seq) == "Pending"
+            if lapsed and generation.attempt_state(seq + 1) in UNSETTLED and _aged(since, index.clock_at(seq)):
+                yield Violation(f"reservation {generation.id[-6:]} stays Pending", f"it is {state}", seq, "rows")
     for meeting in index.slots.meetings:
         command, generation = meeting.command, meeting.generation
-        if meeting.state == "Pending" and meeting.equal:
-            if _aged(index.clock_at(generation.born), index.clock_at(command.seq)):
-                yield Met("exact-retry")
-                yield from no_work(index, command, f"no work for {command.request_id}: its original is still open")
+        aged = _aged(index.clock_at(generation.born), index.clock_at(command.seq))
+        if meeting.state == "Pending" and meeting.equal and aged:
+            yield Met("exact-retry")
+            yield from no_work(index, command, f"no work for {command.request_id}: its original is still open")
+
+
+def _kept_house(command: Command) -> bool:
+    return command.cmd == "host.housekeep" and command.outcome == "done"
 
 
 def _aged(since: Clock | None, now: Clock | None) -> bool:
@@ -122,7 +125,7 @@ def _ordeals(index: Index, generation: Generation, since: int) -> Iterator[str]:
     began = index.clock_at(since)
     for command in index.commands:
         now = index.clock_at(command.seq)
-        if command.cmd != "host.housekeep" or command.outcome != "done" or command.seq < since or began is None:
+        if not _kept_house(command) or command.seq < since or began is None:
             continue
         if now is not None and now.wall_ms - began.wall_ms >= RETENTION_MS:
             yield "housekeeping" if now.trusted else "clock-jump"
@@ -135,7 +138,7 @@ def _ordeals(index: Index, generation: Generation, since: int) -> Iterator[str]:
 @CHECKERS.checker("RET-025", "suite", "wire", "answer", "rows")
 def unresolved_keys_stay_indexed_over_a_restart(index: Index) -> Iterator[Finding]:
     """After a restart an unresolved key still conflicts with another request."""
-    for meeting in index.slots.meetings:
+    for meeting in index.slots.claims:
         command, generation = meeting.command, meeting.generation
         if meeting.equal or meeting.state not in ("Pending", "Quarantined"):
             continue

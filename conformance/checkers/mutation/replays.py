@@ -36,7 +36,7 @@ def a_matching_record_never_dispatches(index: Index) -> Iterator[Finding]:
 @CHECKERS.checker("REPLAY-055", "suite", "wire", "answer", "rows")
 def quarantine_outlives_the_retention(index: Index) -> Iterator[Finding]:
     """An exact request under a quarantined key sends nothing and hears unknown, however much time has passed."""
-    for meeting in index.slots.meetings:
+    for meeting in index.slots.claims:
         if not meeting.equal or meeting.state != "Quarantined" or not _overdue(index, meeting):
             continue
         command = meeting.command

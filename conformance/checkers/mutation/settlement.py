@@ -115,7 +115,7 @@ def replays_do_not_postpone_expiry(index: Index) -> Iterator[Finding]:
 
 @CHECKERS.checker("RET-014", "suite", "wire", "answer", "rows")
 def indeterminate_is_quarantined(index: Index) -> Iterator[Finding]:
-    """Beside an Indeterminate attempt the reservation is Quarantined: at once, or after recovery (quarantine-atomicity)."""
+    """Beside an Indeterminate attempt the reservation is Quarantined, at once or once recovery has run."""
     for generation in index.slots.generations.values():
         since = next((seq for seq, state in generation.attempt_states if state == "Indeterminate"), None)
         if since is None:
@@ -124,7 +124,7 @@ def indeterminate_is_quarantined(index: Index) -> Iterator[Finding]:
         yield Met("recovery" if settler is not None else "live")
         last = index.rows[-1]
         state = generation.state(last.seq + 1)
-        wrong = next(((s, q) for q, s in generation.states if q >= since and s in ("Replayable",)), None)
+        wrong = next(((s, q) for q, s in generation.states if q >= since and s == "Replayable"), None)
         if wrong is None and state == "Pending" and index.recovered_after(since):
             wrong = ("Pending", last.seq)
         if wrong is not None:
@@ -215,4 +215,5 @@ def untrusted_time_starts_no_retention(index: Index) -> Iterator[Finding]:
 
 
 def _told(command: Command, state: str | None) -> bool:
-    return command.classification in ("unknown", CLASSES.get(state or ""))
+    """Whether the exact request heard what the original may say; a conflict is left to KEY-046."""
+    return command.code == CONFLICT or command.classification in ("unknown", CLASSES.get(state or ""))

@@ -77,6 +77,8 @@ class Meeting:
     generation: Generation
     state: str
     axes: frozenset[str]
+    #: The rows do not show the generation any more, though nobody may have removed it.
+    lost: bool
 
     @property
     def equal(self) -> bool:
@@ -111,7 +113,12 @@ class Slots:
 
     @cached_property
     def meetings(self) -> tuple[Meeting, ...]:
-        """Every meeting, in the order of the commands."""
+        """Every meeting with a generation that is there, in the order of the commands."""
+        return tuple(m for m in self.claims if not m.lost)
+
+    @cached_property
+    def claims(self) -> tuple[Meeting, ...]:
+        """The same, and those with an unresolved generation that the rows do not show any more."""
         return tuple(self._meet())
 
     def of(self, place: Coordinates) -> list[Generation]:
@@ -142,7 +149,7 @@ class Slots:
         return command.seq in self._struck
 
     def undisturbed(self, command: Command) -> bool:
-        """Whether the call was answered, no store fault struck it, nobody cancelled it, and its time did not run out."""
+        """Whether the call was answered in time, no store fault struck it, and nobody cancelled it."""
         if command.outcome != "done" or self.struck(command) or self._index.elapsed(command) >= DEADLINE_MS:
             return False
         cancels = self._index.during(command, frozenset({"host.cancel"}))
@@ -175,7 +182,8 @@ class Slots:
                 if state is None or generation.owner is command:
                     continue
                 if self.within_retention(generation, command.until):
-                    yield Meeting(command, generation, state, place.differing(generation.at))
+                    lost = generation.state(command.seq) in ("Expired", GONE)
+                    yield Meeting(command, generation, state, place.differing(generation.at), lost)
                 break
 
     def _never_prepared(self, attempt: str) -> bool:

@@ -29,7 +29,12 @@ _DAYS_MS: Final = 2 * RETENTION_MS
 
 def _with(config: Mapping[str, Any], **members: Any) -> dict[str, Any]:
     """A configuration whose operations have other members."""
-    return {**config, "operations": [{**op, **members} for op in config["operations"]]}
+    return {**config, "operations": [{**op, **members} for op in _operations(config)]}
+
+
+def _operations(config: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    operations: list[Mapping[str, Any]] = config["operations"]
+    return operations
 
 
 def ask(
@@ -63,47 +68,49 @@ def quiet(name: str, ops: tuple[Op, ...], config: Mapping[str, Any] = CONFIG, re
     return Scenario(f"mutation/{name}", FAMILY, config, ops, retry=again, remote_faults=False, strikes=frozenset())
 
 
-_WRITE = CONFIG["operations"][0]
+_WRITE: Final[Mapping[str, Any]] = _operations(CONFIG)[0]
 #: A second keyed operation that differs from the first in its name alone.
 TWO: Final = {
     **CONFIG,
-    "operations": [*CONFIG["operations"], {**_WRITE, "id": "thing.copy"}],
+    "operations": [*_operations(CONFIG), {**_WRITE, "id": "thing.copy"}],
     "callers": [{**ALICE, "may": ["thing.write", "thing.touch", "thing.copy"]}],
 }
 
 
-def _others(prefix: str, key: str) -> tuple[Op, ...]:
-    """The request of a key with each coordinate of the fingerprint changed in turn."""
-    return (
-        ask("w2", f"{prefix}1", key, operation="thing.copy"),
-        ask("w2", f"{prefix}2", key, n=2),
-        ask("b1", f"{prefix}3", key, connection="conn-b"),
-        ask("b2", f"{prefix}4", key, revision="r2"),
-        ask("b3", f"{prefix}5", key),
-        ask("b4", f"{prefix}6", key),
-    )
+#: The Pending one comes last: who takes the request for the same waits there.
+_KEYS: Final = ("k2", "k3", "k1")
 
 
+def _each(proc: str, prefix: str, **other: Any) -> tuple[Op, ...]:
+    """One request under each of the three keys."""
+    return tuple(ask(proc, f"{prefix}{key}", key, **other) for key in _KEYS)
+
+
+#: Every coordinate of the fingerprint in turn, under a key that is Pending, one Replayable and one Quarantined.
 _OTHER_REQUEST = quiet(
     "other-request",
     (
-        start("w1"),
         start("w2"),
-        start("b1", _with(TWO, connection="conn-b")),
-        start("b2", _with(TWO, revision="r2")),
-        start("b3", _with(TWO, connection_revision="2")),
-        start("b4", {**TWO, "config_revision": "c2"}),
-        start("w3", TWO),
+        start("w4"),
+        start("w1"),
+        ask("w1", "q2", "k2"),
+        script("apply-then-drop"),
+        ask("w1", "q3", "k3"),
         script("hold"),
         ask("w1", "q1", "k1"),
-        *_others("p", "k1"),
+        *_each("w2", "operation-", operation="thing.copy"),
+        *_each("w4", "input-", n=2),
+        start("b1", _with(TWO, connection="conn-b")),
+        *_each("b1", "connection-", connection="conn-b"),
+        start("b2", _with(TWO, revision="r2")),
+        *_each("b2", "revision-", revision="r2"),
+        start("b3", _with(TWO, connection_revision="2")),
+        *_each("b3", "connection-revision-"),
+        start("b4", {**TWO, "config_revision": "c2"}),
+        *_each("b4", "config-revision-"),
+        start("w3", TWO),
         release("w1"),
-        *_others("r", "k1"),
-        ask("w3", "q2", "k1"),
-        script("apply-then-drop"),
-        ask("w1", "q3", "k2"),
-        *_others("u", "k2"),
-        ask("w3", "q4", "k2"),
+        *_each("w3", "same-"),
     ),
     TWO,
 )
@@ -111,7 +118,7 @@ _OTHER_REQUEST = quiet(
 _BOB: Final = {**ALICE, "caller": "bob"}
 _FEDERATED: Final = {**ALICE, "origin": {"kind": "federated", "authority": "gw-1"}}
 #: Everybody who differs from alice in one part of the namespace; the receiver differs by its configuration.
-_WHO: Final = (
+_WHO: Final[tuple[Mapping[str, Any], ...]] = (
     _BOB,
     {**ALICE, "tenant": "t1"},
     {**ALICE, "realm": "default"},
@@ -130,24 +137,26 @@ NEIGHBOURS: Final = {
 
 
 def _neighbours(prefix: str, key: str) -> tuple[Op, ...]:
-    calls = (ask("w2", f"{prefix}{n}", key, context=who) for n, who in enumerate(_WHO))
-    return (*calls, ask("b1", f"{prefix}9", key))
+    return tuple(ask("w2", f"{prefix}{n}", key, context=who) for n, who in enumerate(_WHO))
 
 
 _NAMESPACES = quiet(
     "namespaces",
     (
         start("w1"),
-        start("b1", {**NEIGHBOURS, "instance": "host-b"}),
-        start("w2", NEIGHBOURS),
+        start("w2"),
         ask("w1", "q1", "k1"),
         *_neighbours("a", "k1"),
         *_neighbours("b", "k1"),
         script("hold"),
         ask("w1", "q2", "k2"),
         *_neighbours("c", "k2"),
+        start("b1", {**NEIGHBOURS, "instance": "host-b"}),
+        ask("b1", "d1", "k1"),
+        ask("b1", "d2", "k2"),
+        start("w3", NEIGHBOURS),
         release("w1"),
-        ask("w1", "q3", "k1"),
+        ask("w3", "q3", "k1"),
     ),
     NEIGHBOURS,
 )
@@ -197,6 +206,7 @@ _QUARANTINE_LASTS = quiet(
         housekeep("g1"),
         kill("w1"),
         start("w2"),
+        recover("w2"),
         ask("w2", "q2", "k1", n=2),
         ask("w2", "q3", "k1"),
         time(0, wall_jump_ms=_DAYS_MS, trusted=False),
