@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from conformance.checkers.base import Violation
 from conformance.families.base import Family
 from conformance.history import History
 from conformance.judge import judge
+from conformance.moves import Moves, moves
 from conformance.search.execute import Execution
 from conformance.search.program import Program
 
@@ -37,6 +38,7 @@ class Outcome:
     problem: str | None = None
     blame: str | None = None
     gaps: tuple[str, ...] = ()
+    moves: Moves = field(default_factory=Moves)
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -77,6 +79,7 @@ def weigh(family: Family, history: History, readings: Mapping[str, str]) -> Outc
         problem=None if failed is None else f"{failed.data['cmd']} failed: {failed.data.get('detail')}",
         blame=None if failed is None else "driver",
         gaps=_gaps(history),
+        moves=moves(history),
     )
 
 

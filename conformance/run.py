@@ -15,6 +15,7 @@ from conformance.carriers.base import Carrier, DriverProblem, SuiteProblem
 from conformance.carriers.inprocess import InProcessCarrier
 from conformance.carriers.places import remove_left_behind
 from conformance.drivers import Identity, carrier_maker, identify, twin_maker
+from conformance.excerpt import lifecycles, tables
 from conformance.families import FAMILIES
 from conformance.families.base import Family
 from conformance.outcome import Outcome
@@ -249,6 +250,8 @@ def schedule_record(outcome: Outcome, judged: set[str]) -> dict[str, Any]:
         "problem": outcome.problem,
         "blame": outcome.blame,
         "gaps": list(outcome.gaps),
+        "looks": outcome.moves.looks,
+        "transitions": {entity: dict(counts) for entity, counts in outcome.moves.counts.items()},
     }
 
 
@@ -276,7 +279,7 @@ def judged_requirements(spec: Spec, families: Iterable[Family], only: Iterable[s
                 "statement": r.statement,
                 "where": r.where,
                 "source": r.source,
-                "cells": [{"id": c.id, "rung": c.rung, "needs": c.needs} for c in r.cells],
+                "cells": [{"id": c.id, "text": c.text, "rung": c.rung, "needs": c.needs} for c in r.cells],
             }
         )
         for r in chosen
@@ -322,7 +325,7 @@ def _header(
     judged: Iterable[JudgedRequirement],
     families: Iterable[Family],
 ) -> Mapping[str, Any]:
-    served = {f.id for f in families}
+    served, chosen = {f.id for f in families}, list(judged)
     planned = sum(r.status == "planned" for r in spec.requirements.values())
     return {
         "format": FORMAT,
@@ -339,7 +342,9 @@ def _header(
         "obligations": len(spec.requirements),
         "planned": planned,
         "unreachable": unreachable(spec, identity.readings),
-        "requirements": [_requirement_json(r) for r in judged],
+        "requirements": [_requirement_json(r) for r in chosen],
+        "lifecycles": lifecycles(spec, sorted(served)),
+        "tables": tables(spec, sorted(served), {r.source for r in chosen}),
     }
 
 
@@ -368,5 +373,5 @@ def _requirement_json(r: JudgedRequirement) -> dict[str, Any]:
         "statement": r.statement,
         "where": r.where,
         "source": r.source,
-        "cells": [{"id": c.id, "rung": c.rung, "needs": list(c.needs)} for c in r.cells],
+        "cells": [{"id": c.id, "text": c.text, "rung": c.rung, "needs": list(c.needs)} for c in r.cells],
     }

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.records import RunRecord
+from conformance.report.evidence import Evidence
+from conformance.report.views import LifecycleView, TableView, lifecycle_views, table_views
 from conformance.search.plan import BUDGETS
 from conformance.trace import Trace
 from conformance.verdict import JudgedRequirement, Standing, Tally, Verdict, conclude, standings
@@ -36,6 +38,16 @@ class Report:
     out_of_tier: tuple[tuple[str, str], ...]
     points: int
     compared: int
+    evidence: Evidence
+    lifecycles: tuple[LifecycleView, ...]
+    tables: tuple[TableView, ...]
+    #: requirement -> why it is excused, for known failures and declared gaps.
+    excuses: Mapping[str, str]
+
+    @property
+    def exit(self) -> int:
+        """The exit code of the command that made the run."""
+        return 130 if self.footer["interrupted"] else self.verdict.exit
 
     @property
     def complete(self) -> bool:
@@ -72,7 +84,21 @@ def build(record: RunRecord) -> Report:
     skipped = tuple((s[0], s[1]) for plan in record.plans for s in plan["out_of_tier"])
     compared = sum(d["sample"] for d in record.differentials)
     points = sum(plan["points"] for plan in record.plans)
-    return Report(header, record.footer, tally, tuple(found), verdict, failures, skipped, points, compared)
+    return Report(
+        header,
+        record.footer,
+        tally,
+        tuple(found),
+        verdict,
+        failures,
+        skipped,
+        points,
+        compared,
+        Evidence.of(record.schedules),
+        lifecycle_views(header, tally),
+        table_views(header, tally),
+        {excuse["id"]: excuse["reason"] for excuse in header.get("excuses", ())},
+    )
 
 
 def _stability(failures: tuple[FailureView, ...]) -> dict[str, str]:

@@ -9,15 +9,15 @@ from conformance.report.model import Report
 from conformance.report.story import story
 from conformance.verdict import Standing
 from statemachines.plain import indented, plain
-from statemachines.spec import Spec
 
 _WIDTH = 118
 _MARKS = {"pass": "ok", "fail": "FAIL", "unstable": "UNSTABLE", "uncovered": "UNCOVERED", "untestable": "UNTESTABLE"}
 
 
-def terminal(report: Report, spec: Spec, where: str) -> str:
+def terminal(report: Report, where: str) -> str:
     """The whole report as plain text, ending in a line break."""
     identity, header = report.header["identity"], report.header
+    judged = {s.requirement.id: s.requirement for s in report.standings}
     lines = [
         f"onceproof: {plain(identity['name'])} {plain(identity['version'])} ({plain(identity['language'])}),"
         f" rung {identity['rung']},"
@@ -26,7 +26,7 @@ def terminal(report: Report, spec: Spec, where: str) -> str:
         *_requirements(report.standings),
     ]
     for failure in report.failures:
-        lines += ["", story(failure.trace, spec, failure.file).rstrip("\n")]
+        lines += ["", story(failure.trace, judged, failure.file).rstrip("\n")]
     for scenario, why in report.out_of_tier:
         lines.append(f"not run at this rung: {scenario} ({plain(why)})")
     faults = ", ".join(f"{count} {kind}" for kind, count in sorted(report.tally.faults.items()))
