@@ -11,7 +11,7 @@ from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
 from conformance.report.model import FailureView, Report
-from conformance.report.words import STATUS_WORDS
+from conformance.report.words import STATUS_WORDS, count
 from conformance.verdict import Standing
 from statemachines.plain import plain
 
@@ -123,7 +123,8 @@ def _detail(failure: FailureView) -> str:
     trace = failure.trace
     return (
         f"allowed   {plain(trace.violation.allowed)}\nhappened  {plain(trace.violation.happened)}\n"
-        f"seen {trace.failed} of {trace.runs}, in {failure.schedules} schedules\nonceproof replay {plain(failure.file)}"
+        f"seen {trace.failed} of {trace.runs}, in {count(failure.schedules, 'schedule')}\n"
+        f"onceproof replay {plain(failure.file)}"
     )
 
 

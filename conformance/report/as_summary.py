@@ -7,7 +7,7 @@ from typing import Final
 
 from conformance.report.model import FailureView, Report
 from conformance.report.story import step_of, steps, table
-from conformance.report.words import HEADS, STATUS_WORDS, claimed, proved, rerun, unproved
+from conformance.report.words import HEADS, STATUS_WORDS, claimed, count, proved, rerun, unproved
 from conformance.verdict import STATUSES, Standing
 from statemachines.plain import plain
 
@@ -66,7 +66,7 @@ def _failure(report: Report, failure: FailureView) -> list[str]:
         "",
         f"- allowed: {_md(trace.violation.allowed)}",
         f"- happened: {_md(trace.violation.happened)}, at step {step_of(told, trace.violation.seq)}",
-        f"- seen {trace.failed} of {trace.runs}, in {failure.schedules} schedules; again: "
+        f"- seen {trace.failed} of {trace.runs}, in {count(failure.schedules, 'schedule')}; again: "
         + _code(f"onceproof replay {failure.file}"),
         "",
         "<details><summary>step by step</summary>",

@@ -77,7 +77,7 @@ def proved(report: Report) -> list[str]:
         f" with {count(struck(report), 'fault')} that struck",
     ]
     edges = sum(len(lc.edges) for lc in report.lifecycles)
-    if edges:
+    if edges and report.tally.transitions:
         taken = sum(lc.taken for lc in report.lifecycles)
         lines.append(f"{taken} of {count(edges, 'transition')} of {count(len(report.lifecycles), 'lifecycle')} taken")
     if report.compared:
@@ -104,7 +104,7 @@ def unproved(report: Report) -> list[str]:
     by_status = {status: [s for s in report.standings if s.status == status] for status in STATUS_WORDS}
     for status in ("fail", "unstable", "untestable", "uncovered", "declared-gap", "known-failure"):
         if by_status[status]:
-            lines.append(f"{count(len(by_status[status]), 'requirement')} {status}: {STATUS_WORDS[status]}")
+            lines.append(_of_status(status, len(by_status[status])))
     if tally.missed:
         lines.append(f"{count(tally.missed, 'scheduled fault')} did not fire")
     if tally.gaps:
@@ -114,11 +114,15 @@ def unproved(report: Report) -> list[str]:
     lines += sampled(report)
     for status in ("out-of-tier", "not-applicable"):
         if by_status[status]:
-            lines.append(f"{count(len(by_status[status]), 'requirement')} {status}: {STATUS_WORDS[status]}")
+            lines.append(_of_status(status, len(by_status[status])))
     if report.out_of_tier:
         lines.append(f"{count(len(report.out_of_tier), 'scenario')} could not run at this rung")
     lines.append(f"{header['planned']:,} of {header['obligations']:,} obligations are planned: no run judges them yet")
     return lines
+
+
+def _of_status(status: str, number: int) -> str:
+    return f"{count(number, 'requirement')} ({status}): {STATUS_WORDS[status]}"
 
 
 def sampled(report: Report) -> list[str]:

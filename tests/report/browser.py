@@ -79,11 +79,12 @@ class Page:
             self.complaints.append(params["errorText"])
 
     def open(self, url: str) -> None:
-        """Go there and wait until it is loaded."""
-        self._loaded = False
-        self.ask("Page.navigate", url=url)
-        while not self._loaded:
-            self._next()
+        """Go there, from an empty page, and wait until it is loaded."""
+        for place in ("about:blank", url):
+            self._loaded = False
+            self.ask("Page.navigate", url=place)
+            while not self._loaded:
+                self._next()
 
     def size(self, width: int, height: int, scale: float = 1) -> None:
         """A screen of this size, in CSS pixels; a narrow one is a phone."""
@@ -97,8 +98,8 @@ class Page:
 
     def dark(self, dark: bool) -> None:
         """Ask for a dark or a light page."""
-        value = "dark" if dark else "light"
-        self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": value}])
+        wanted = {"prefers-color-scheme": "dark" if dark else "light", "prefers-reduced-motion": "reduce"}
+        self.ask("Emulation.setEmulatedMedia", features=[{"name": n, "value": v} for n, v in wanted.items()])
 
     def run(self, script: str) -> Any:
         """The value of a JavaScript expression in the page (the debugger's, which no policy of the page forbids)."""

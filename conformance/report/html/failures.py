@@ -9,7 +9,7 @@ from conformance.report.html.head import failure_anchor
 from conformance.report.html.markup import esc, ident, pill, prose
 from conformance.report.model import FailureView, Report
 from conformance.report.story import Step, step_of, steps
-from conformance.report.words import quoted
+from conformance.report.words import count, quoted
 
 #: The columns that are no process, in the words of the page.
 _LANES: Final = {"": "", "suite": "suite", "ledger": "ledger", "remote": "remote"}
@@ -36,8 +36,8 @@ def _failure(report: Report, number: int, failure: FailureView) -> str:
         f'<dt>happened</dt><dd class="bad">{esc(trace.violation.happened)}, <a href="#{failure_anchor(number)}-{at}">'
         f"at step {at}</a></dd></dl>"
         f"{_lanes(number, told, at)}"
-        f'<p class="seen">Seen {trace.failed} of {trace.runs}, in {failure.schedules:,} schedules of this run; shrunk'
-        f" from {trace.shrunk_from} steps of the script to {len(trace.program.ops)}. See it again:</p>"
+        f'<p class="seen">Seen {trace.failed} of {trace.runs}, in {count(failure.schedules, "schedule")} of this run;'
+        f" shrunk from {trace.shrunk_from} steps of the script to {len(trace.program.ops)}. See it again:</p>"
         f"<pre>{esc('onceproof replay ' + quoted(failure.file))}</pre></article>"
     )
 

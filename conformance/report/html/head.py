@@ -18,7 +18,10 @@ from conformance.report.words import (
 from conformance.verdict import RUNGS as LADDER
 from conformance.verdict import STATUSES
 
+#: So many violated requirements are named at the top.
+_NAMED = 8
 #: verdict -> the colour of the page's head.
+
 _TONES = {"conformant": "good", "partial": "fair", "not conformant": "bad", "inconclusive": "fair", "none": "bad"}
 
 
@@ -30,9 +33,17 @@ def hero(report: Report) -> str:
         f'<header class="hero tone-{_TONES[verdict]}"><p class="kicker">onceproof report</p>'
         f"<h1>{esc(HEADS[verdict] + broken)}</h1>"
         f'<p class="who">{esc(implementation(report))}</p>'
-        f'<p class="why">{esc(report.verdict.why)}</p>'
+        f'<p class="why">{esc(report.verdict.why)}{_blocked(report)}</p>'
         f"{_ladder(report)}{_bar(report)}</header>"
     )
+
+
+def _blocked(report: Report) -> str:
+    """The requirements that are violated, by name, as far as a sentence holds them."""
+    names = [s.requirement.id for s in report.standings if s.status in ("fail", "unstable")]
+    links = ", ".join(f'<a href="#{ident(name)}">{esc(name)}</a>' for name in names[:_NAMED])
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f": {links}{more}" if names else ""
 
 
 def _ladder(report: Report) -> str:

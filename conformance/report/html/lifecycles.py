@@ -46,7 +46,8 @@ def svg(lc: LifecycleView) -> str:
     labels = "".join(_label(line) for line in ordered)
     return (
         f'<svg class="metro" role="img" width="{drawing.width:.0f}" height="{drawing.height:.0f}"'
-        f' style="max-width:max(100%,{0.8 * drawing.width:.0f}px)" viewBox="0 0 {drawing.width:.0f} {drawing.height:.0f}"'
+        f' style="max-width:max(100%,{0.8 * drawing.width:.0f}px)"'
+        f' viewBox="0 0 {drawing.width:.0f} {drawing.height:.0f}"'
         f' aria-label="{esc(_spoken(lc, drawing))}">'
         f"{lines}{boxes}{labels}</svg>"
     )

@@ -39,7 +39,8 @@ def matrix(report: Report) -> str:
         f"{names}</tr></thead>{''.join(bodies)}</table></div>"
         '<p class="key"><span class="f h3"><b>42</b><small>2</small></span> the cells of the requirement occurred 42'
         ' times in schedules in which this fault struck, 2 different cells of it. <span class="f none"></span>'
-        ' none did. <span class="f bad"><b>✗ 3</b></span> violated in 3 such schedules. A schedule with two faults counts in both'
+        ' none did. <span class="f bad"><b>✗ 3</b></span> violated in 3 such schedules.'
+        " A schedule with two faults counts in both"
         " columns; the setting of the time is in every schedule and has none.</p>"
     )
 
