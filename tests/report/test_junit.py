@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -92,3 +93,10 @@ def test_a_case_names_the_requirement_and_counts_its_cells(tmp_path: Path) -> No
     assert "above this rung" in {p.attrib["value"] for p in cases["BBB-001"].iter("property")}
     [failed] = cases["AAA-002"].iter("failure")
     assert "onceproof replay runs/latest/AAA-002-1.json" in str(failed.text)
+
+
+def test_the_page_about_reports_has_the_same_mapping() -> None:
+    text = (Path(__file__).resolve().parents[2] / "docs/reports.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ((?:`[a-z-]+`(?:, )?)+) \| (none|`[a-z]+`)", text, re.MULTILINE)
+    said = {status: element for names, element in rows for status in re.findall(r"`([a-z-]+)`", names)}
+    assert said == {status: f"`{ELEMENTS[status]}`" if status in ELEMENTS else "none" for status in STATUSES}
