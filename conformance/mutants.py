@@ -94,7 +94,7 @@ def matrix(
     What the ``reference`` meets decides the selection; without it every suspect runs its whole sweep. ``scenarios`` are
     patterns that narrow the sweep itself.
     """
-    global _task
+    global _task  # noqa: PLW0603 - inherited by the forked workers
     families = {id_: FAMILIES[id_] for id_ in dict.fromkeys(suspect.family for suspect in suspects)}
     if scenarios:
         families = {f.id: f for f in narrowed(FAMILIES.values(), scenarios)}
