@@ -178,7 +178,7 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """One snapshot: attempts and reservations by id (None: the driver shows no such kind), and who was at work."""
+    """One snapshot: attempts, reservations (None: the driver shows none) by id, who was at work, and the spends."""
 
     seq: int
     why: str
@@ -186,6 +186,7 @@ class Rows:
     attempts: Mapping[str, Mapping[str, Any]]
     reservations: Mapping[str, Mapping[str, Any]] | None
     at_work: tuple[Command, ...]
+    spends: tuple[Mapping[str, Any], ...] | None = None
 
     def state(self, attempt: str) -> str | None:
         """The state of an attempt in this snapshot."""
