@@ -65,6 +65,17 @@ class Command:
         return mutation.get("classification") if isinstance(mutation, Mapping) else None
 
     @property
+    def mutation(self) -> Mapping[str, Any]:
+        """The observation that the answer discloses; empty where it discloses none."""
+        mutation = self.result.get("mutation")
+        return mutation if isinstance(mutation, Mapping) else {}
+
+    @property
+    def told(self) -> str:
+        """What the caller was told, in words."""
+        return f"the caller was told {self.classification} with {self.code or 'success'}"
+
+    @property
     def unsure(self) -> bool:
         """Whether the answer leaves open what became of the caller's own attempt: unknown, and no replay."""
         mutation = self.result.get("mutation")
@@ -131,7 +142,10 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault that fired, with the row changes that the same call made in the recording."""
+    """A fault that fired, with the row changes that the same call made in the recording.
+
+    With an ``outage`` the store has failed at every later call of this process, too.
+    """
 
     seq: int
     proc: str
@@ -140,6 +154,7 @@ class Fault:
     world: str | None
     changes: frozenset[tuple[str, str | None, str | None]]
     command: Command | None
+    outage: bool = False
 
 
 @dataclass(frozen=True, slots=True)

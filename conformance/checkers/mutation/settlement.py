@@ -10,7 +10,7 @@ from conformance.checkers.mutation.facts import Clock, Command, Connection
 from conformance.checkers.mutation.fingerprint import CONFLICT, no_work
 from conformance.checkers.mutation.index import Index
 from conformance.checkers.mutation.registry import CHECKERS
-from conformance.checkers.mutation.replays import CLASSES
+from conformance.checkers.mutation.observing import CLASSES
 from conformance.checkers.mutation.slots import GONE, KNOWN, RETENTION_MS, TICKS_MS, Generation
 
 _HOUR_MS: Final = 3_600_000
