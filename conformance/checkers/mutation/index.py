@@ -51,7 +51,6 @@ class Index:
         #: The last seen row of every attempt.
         self.attempts: dict[str, Mapping[str, Any]] = {}
         self._open: dict[str, Command] = {}
-        self._config: Mapping[str, Any] = {}
         self._spoken: dict[str, dict[Any, Command]] = {}
         self._by_number: dict[int, Connection] = {}
         self._asking: Connection | None = None
@@ -200,7 +199,7 @@ class Index:
     # -- building ----------------------------------------------------------------------------------------------
 
     def _on_command(self, event: Event) -> None:
-        command = Command(event.seq, event.proc, event.data["cmd"], event.data["args"], self._config)
+        command = Command(event.seq, event.proc, event.data["cmd"], event.data["args"], self.config_at(event.seq))
         self.commands.append(command)
         self._open[event.proc] = command
         if command.invokes:
