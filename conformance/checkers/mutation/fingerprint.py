@@ -85,8 +85,8 @@ def another_request_conflicts_in_every_live_state(index: Index) -> Iterator[Find
         command = meeting.command
         if command.code != CONFLICT:
             continue
-        shown = [command.told_attempt, command.observation.get("original_request_id")]
-        if any(shown) or command.observation.get("replayed"):
+        shown = [command.told_attempt, command.mutation.get("original_request_id")]
+        if any(shown) or command.mutation.get("replayed"):
             yield Violation(
                 "a conflict that shows nothing of the original",
                 f"it shows {next((s for s in shown if s), 'a replay')}",

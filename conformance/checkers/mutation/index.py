@@ -115,6 +115,12 @@ class Index:
         at = bisect_left(self.configs, seq, key=itemgetter(0))
         return self.configs[at - 1][1] if at else {}
 
+    def reconfigured(self, command: Command) -> bool:
+        """Whether another configuration came into force while a command was outstanding."""
+        return bisect_left(self.configs, command.seq, key=itemgetter(0)) != bisect_left(
+            self.configs, command.until, key=itemgetter(0)
+        )
+
     def during(self, outer: Command, cmds: frozenset[str]) -> Iterator[Command]:
         """Commands of other processes that were sent while ``outer`` was outstanding."""
         for at in range(bisect_right(self.commands, outer.seq, key=_SEQ), len(self.commands)):
@@ -253,11 +259,13 @@ class Index:
         at_work = tuple(self._open.values())
         if kinds is self._kinds:
             last = self.rows[-1]
-            rows = Rows(event.seq, event.data["why"], event.proc, last.attempts, last.reservations, at_work)
+            members = (last.attempts, last.reservations, at_work, last.spends)
+            rows = Rows(event.seq, event.data["why"], event.proc, *members)
         else:
             attempts = {r["attempt"]: r for r in kinds.get("attempts", ())}
             held = {r["reservation"]: r for r in kinds["reservations"]} if "reservations" in kinds else None
-            rows = Rows(event.seq, event.data["why"], event.proc, attempts, held, at_work)
+            spends = tuple(kinds["spends"]) if "spends" in kinds else None
+            rows = Rows(event.seq, event.data["why"], event.proc, attempts, held, at_work, spends)
             self.attempts.update(attempts)
             self._take_moves(event.seq, kinds)
         self._kinds = kinds

@@ -132,7 +132,9 @@ NEIGHBOURS: Final = {
     "callers": [
         {"caller": w["caller"], **{k: w[k] for k in ("tenant", "realm", "executor")}, "may": _MAY}
         for w in (ALICE, *_WHO[:4])
-    ],
+    ]
+    + [{**ALICE, "may": _MAY, "origin": origin} for origin in ("gw-1", "gw-2")],
+    "origins": [{"authority": o, "route": "things", "route_revision": "1"} for o in ("gw-1", "gw-2")],
 }
 
 
@@ -157,6 +159,17 @@ _NAMESPACES = quiet(
         start("w3", NEIGHBOURS),
         release("w1"),
         ask("w3", "q3", "k1"),
+    ),
+    NEIGHBOURS,
+)
+
+_OTHER_ROUTE = quiet(
+    "other-route",
+    (
+        start("w1"),
+        ask("w1", "q1", "k1", context=_FEDERATED),
+        start("b1", {**NEIGHBOURS, "origins": [{"authority": "gw-1", "route": "things", "route_revision": "2"}]}),
+        ask("b1", "q2", "k1", context=_FEDERATED),
     ),
     NEIGHBOURS,
 )
@@ -282,6 +295,7 @@ _SETTLED_LATE = quiet(
 
 KEY_SCENARIOS: Final = (
     _OTHER_REQUEST,
+    _OTHER_ROUTE,
     _NAMESPACES,
     _SPELLING,
     _RIVAL,
