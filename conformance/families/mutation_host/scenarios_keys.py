@@ -48,17 +48,21 @@ def ask(
     revision: str = "r1",
     marker: str = "m1",
     n: int = 1,
+    approval: Mapping[str, str] | None = None,
+    **members: str,
 ) -> Op:
-    """One keyed invocation, of which any coordinate may be another one."""
-    request = {
+    """One keyed invocation, of which any coordinate may be another one; ``members`` belong to its input."""
+    request: dict[str, Any] = {
         "version": "v1alpha2",
         "request_id": request_id,
         "operation": operation,
         "connection": connection,
         "revision": revision,
-        "input": {"marker": marker, "n": n},
+        "input": {"marker": marker, "n": n, **members},
         "idempotency_key": key,
     }
+    if approval is not None:
+        request["approval"] = dict(approval)
     return call(proc, "host.invoke", context=dict(context), request=request)
 
 
