@@ -1,4 +1,4 @@
-"""What a configuration means for one call, worked out by the suite itself: which check refuses it, what it presents.
+"""What a configuration means for one call, worked out by the suite: which check refuses it, and what it presents.
 
 Only what the document and the request decide: keys, stores and time under way are not looked at here.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -80,17 +80,16 @@ class Policy:
             if all(c.get(m) == self.context.get(m) for m in _WHO) and c.get("origin") == entered
         ]
         name, connection = self.request.get("operation"), self.request.get("connection")
-        lacks: dict[str, Callable[[Raw], bool]] = {
-            "caller": lambda _: True,
-            "operation": lambda c: name in c["may"],
-            "result": lambda c: name in c.get("sees", c["may"]),
-            "connection": lambda c: c.get("connections") is None or connection in c["connections"],
-        }
-        for reason, has in lacks.items():
-            entries = [c for c in entries if has(c)]
-            if not entries:
-                return reason
-        return None
+        if not entries:
+            return "caller"
+        entries = [c for c in entries if name in c["may"]]
+        if not entries:
+            return "operation"
+        entries = [c for c in entries if name in c.get("sees", c["may"])]
+        if not entries:
+            return "result"
+        reached = any(c.get("connections") is None or connection in c["connections"] for c in entries)
+        return None if reached else "connection"
 
     @property
     def origin(self) -> Raw:
