@@ -117,7 +117,7 @@ class Index:
         return self.clocks[at - 1] if at else None
 
     def config_at(self, seq: int) -> Mapping[str, Any]:
-        """The configuration in force at an event; empty before the first."""
+        """The configuration that was in force at an event; empty before the first."""
         at = bisect_left(self.configs, seq, key=itemgetter(0))
         return self.configs[at - 1][1] if at else {}
 

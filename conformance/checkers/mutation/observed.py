@@ -53,7 +53,8 @@ def _replays(index: Index) -> Iterator[Replay]:
         originals = earlier.setdefault(command.subject, [])
         if originals and command.outcome == "done" and not store_faults(index, command):
             found = _replayed(index, originals, command)
-            if found is not None and index.config_at(found.original.seq) == index.config_at(command.seq):
+            began = found and index.config_at(found.original.seq)
+            if found is not None and began == index.config_at(command.seq) == index.config_at(command.until):
                 yield found
         originals.append(command)
 
