@@ -2,7 +2,9 @@
 
 from reference_impl.deviations import (
     mutation_first,
+    mutation_keys,
     mutation_outcomes,
+    mutation_retention,
     mutation_second,
     mutation_third,
     push_first,
@@ -15,6 +17,8 @@ DEVIATIONS: tuple[Planted, ...] = (
     *mutation_second.SECOND.items,
     *mutation_third.THIRD.items,
     *mutation_outcomes.OUTCOMES.items,
+    *mutation_keys.KEYS.items,
+    *mutation_retention.RETENTION.items,
     *push_first.FIRST.items,
     *push_second.SECOND.items,
 )

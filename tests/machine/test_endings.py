@@ -25,7 +25,6 @@ from conformance.search.execute import Execution
 from reference_impl.driver import Reference
 from reference_impl.mutation_host.host import MutationHost
 from reference_impl.packages import with_host
-from statemachines.spec import load
 
 SCENARIOS = len(MUTATION_HOST.scenarios)
 
@@ -58,12 +57,12 @@ def quick(out: Path, monkeypatch: pytest.MonkeyPatch, make: Any = Reference, wat
     def carrier() -> Carrier:
         return InProcessCarrier("planted", make)
 
-    monkeypatch.setattr(conformance.run, "carrier_maker", lambda _: carrier)
+    monkeypatch.setattr(conformance.run, "carrier_maker", lambda _, **__: carrier)
     return render(run(Options(profiles=(MUTATION_HOST.id,), budget="quick", out=out), watch or Watch()))
 
 
 def text(report: Report) -> str:
-    return terminal(report, load(), "report.json")
+    return terminal(report, "runs")
 
 
 class Declares(Reference):

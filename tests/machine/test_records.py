@@ -24,6 +24,9 @@ HEADER: dict[str, Any] = {
     "obligations": 1,
     "planned": 0,
     "unreachable": [],
+    "baseline": [],
+    "only": [],
+    "scenarios": [],
     "requirements": [],
 }
 SCHEDULE: dict[str, Any] = {

@@ -1,33 +1,13 @@
 """Checkers of the mutation profile, one per live requirement, over one index of a mutation-host history."""
 
-from conformance.checkers.mutation import (
-    evidence,
-    gate,
-    keys,
-    outcome,
-    recovery,
-    replays,
-    retention,
-    shape,
-    tables,
-    unanchored,
-    uncertain,
-)
+import importlib
+import pkgutil
+
 from conformance.checkers.mutation.index import Index
 from conformance.checkers.mutation.registry import CHECKERS
 
-__all__ = [
-    "CHECKERS",
-    "Index",
-    "evidence",
-    "gate",
-    "keys",
-    "outcome",
-    "recovery",
-    "replays",
-    "retention",
-    "shape",
-    "tables",
-    "unanchored",
-    "uncertain",
-]
+for _module in pkgutil.iter_modules(__path__):
+    # A module registers its checkers when it is imported.
+    importlib.import_module(f"{__name__}.{_module.name}")
+
+__all__ = ["CHECKERS", "Index"]

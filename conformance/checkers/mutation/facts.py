@@ -20,6 +20,8 @@ class Command:
     proc: str
     cmd: str
     args: Mapping[str, Any]
+    #: The configuration that was in force when it was sent.
+    config: Mapping[str, Any] = field(default_factory=dict)
     until: int = END
     outcome: str = "open"
     result: Mapping[str, Any] = field(default_factory=dict)
@@ -52,9 +54,9 @@ class Command:
 
     @property
     def subject(self) -> tuple[str, str | None, str]:
-        """What makes two invocations exact duplicates: caller, key, and the request without its own id."""
+        """What makes two invocations exact duplicates: receiver and caller, key, and the request without its own id."""
         request = sorted((k, v) for k, v in self.request.items() if k != "request_id")
-        return (repr(self.args["context"]), self.key, repr(request))
+        return (repr((self.config.get("instance"), self.args["context"])), self.key, repr(request))
 
     @property
     def classification(self) -> str | None:
@@ -78,6 +80,18 @@ class Command:
         """Whether the answer leaves open what became of the caller's own attempt: unknown, and no replay."""
         mutation = self.result.get("mutation")
         return self.classification == "unknown" and isinstance(mutation, Mapping) and not mutation.get("replayed")
+
+    @property
+    def observation(self) -> Mapping[str, Any]:
+        """The mutation member of the answer; empty where there is none."""
+        mutation = self.result.get("mutation")
+        return mutation if isinstance(mutation, Mapping) else {}
+
+    @property
+    def told_attempt(self) -> str | None:
+        """The id of the attempt that the answer speaks of, if it names one."""
+        attempt = self.observation.get("attempt")
+        return attempt.get("id") if isinstance(attempt, Mapping) else None
 
     @property
     def code(self) -> str | None:

@@ -22,6 +22,7 @@ from conformance.checkers.mutation.facts import (
     Move,
     Rows,
 )
+from conformance.checkers.mutation.slots import Slots
 from conformance.history import Event, History
 from conformance.rows import states_of
 
@@ -141,6 +142,11 @@ class Index:
         passes = (c for c in self.commands if c.cmd == "recover" and c.seq > seq and c.outcome == "done")
         return any(c.result.get("status", "done") == "done" and c.seq not in struck for c in passes)
 
+    @cached_property
+    def slots(self) -> Slots:
+        """Who holds which key, generation by generation."""
+        return Slots(self)
+
     # -- derived once ------------------------------------------------------------------------------------------
 
     @cached_property
@@ -193,7 +199,7 @@ class Index:
     # -- building ----------------------------------------------------------------------------------------------
 
     def _on_command(self, event: Event) -> None:
-        command = Command(event.seq, event.proc, event.data["cmd"], event.data["args"])
+        command = Command(event.seq, event.proc, event.data["cmd"], event.data["args"], self.config_at(event.seq))
         self.commands.append(command)
         self._open[event.proc] = command
         if command.invokes:

@@ -5,12 +5,13 @@ from conformance.families.base import Family
 from conformance.families.mutation_host.contract import EffectContract
 from conformance.families.mutation_host.lazy import LAZY
 from conformance.families.mutation_host.scenarios import SCENARIOS, TAIL
+from conformance.families.mutation_host.scenarios_keys import KEY_SCENARIOS
 from conformance.families.mutation_host.scenarios_outcome import OUTCOME
 from conformance.families.mutation_host.walks import WALK
 
 MUTATION_HOST = Family(
     id="mutation-host",
-    scenarios=(*SCENARIOS, *OUTCOME),
+    scenarios=(*SCENARIOS, *OUTCOME, *KEY_SCENARIOS),
     tail=TAIL,
     contract=lambda _: EffectContract(),
     checkers=CHECKERS,
