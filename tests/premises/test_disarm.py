@@ -25,6 +25,7 @@ FAULTS = sorted({fault for cell in CELLS.values() for fault in cell.needs})
 #: Faults that share their mechanism: taking one away may take cells of its relatives along, and of nobody else.
 RELATED = (
     {"cancel", "concurrent-caller", "concurrent-worker", "stale-writer"},
+    {"storage-unavailable", "terminal-write-failure"},
     {"crash-before-commit", "crash-after-commit", "crash-before-send", "crash-after-send", "restart"},
 )
 PAUSE = Op("arm", {"proc": "w1", "point": "invoke.open_gate:begin", "nth": 1, "action": "pause"})

@@ -1,7 +1,35 @@
 """Checkers of the mutation profile, one per live requirement, over one index of a mutation-host history."""
 
-from conformance.checkers.mutation import gate, keys, outcome, recovery, retention
+from conformance.checkers.mutation import (
+    anchor,
+    cancel,
+    deadline,
+    evidence,
+    gate,
+    keys,
+    opening,
+    outcome,
+    permission,
+    recovery,
+    retention,
+    settled,
+)
 from conformance.checkers.mutation.index import Index
 from conformance.checkers.mutation.registry import CHECKERS
 
-__all__ = ["CHECKERS", "Index", "gate", "keys", "outcome", "recovery", "retention"]
+__all__ = [
+    "CHECKERS",
+    "Index",
+    "anchor",
+    "cancel",
+    "deadline",
+    "evidence",
+    "gate",
+    "keys",
+    "opening",
+    "outcome",
+    "permission",
+    "recovery",
+    "retention",
+    "settled",
+]

@@ -5,11 +5,12 @@ from conformance.families.base import Family
 from conformance.families.mutation_host.contract import EffectContract
 from conformance.families.mutation_host.lazy import LAZY
 from conformance.families.mutation_host.scenarios import SCENARIOS, TAIL
+from conformance.families.mutation_host.scenarios_gate import GATE_SCENARIOS
 from conformance.families.mutation_host.walks import WALK
 
 MUTATION_HOST = Family(
     id="mutation-host",
-    scenarios=SCENARIOS,
+    scenarios=(*SCENARIOS, *GATE_SCENARIOS),
     tail=TAIL,
     contract=lambda _: EffectContract(),
     checkers=CHECKERS,
