@@ -72,7 +72,7 @@ _scenarios: tuple[str, ...] = ()
 
 def matrix(suspects: Sequence[Suspect], jobs: int, scenarios: Sequence[str] = ()) -> Iterator[Result]:
     """The results in order, from ``jobs`` processes; ``scenarios`` are patterns that narrow the selection."""
-    global _suspects, _scenarios  # noqa: PLW0603 - inherited by the forked workers
+    global _suspects, _scenarios
     _suspects, _scenarios = suspects, tuple(scenarios)
     if jobs <= 1:
         yield from map(_examine, range(len(suspects)))

@@ -21,6 +21,7 @@ BUDGETS: Final[dict[str, tuple[Maker, ...]]] = {
     "ci": (
         sweep.scenario_once,
         sweep.single_faults,
+        sweep.outages,
         sweep.remote_faults,
         sweep.preemptions,
         sweep.second_preemptions,
@@ -28,6 +29,7 @@ BUDGETS: Final[dict[str, tuple[Maker, ...]]] = {
     "nightly": (
         sweep.scenario_once,
         sweep.single_faults,
+        sweep.outages,
         sweep.remote_faults,
         sweep.preemptions,
         sweep.second_preemptions,

@@ -4,6 +4,8 @@ from reference_impl.deviations import (
     mutation_core_cancel,
     mutation_core_gate,
     mutation_first,
+    mutation_keys,
+    mutation_retention,
     mutation_second,
     mutation_third,
     push_first,
@@ -17,6 +19,8 @@ DEVIATIONS: tuple[Planted, ...] = (
     *mutation_third.THIRD.items,
     *mutation_core_gate.CORE_GATE.items,
     *mutation_core_cancel.CORE_CANCEL.items,
+    *mutation_keys.KEYS.items,
+    *mutation_retention.RETENTION.items,
     *push_first.FIRST.items,
     *push_second.SECOND.items,
 )
