@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from conformance.kit import AckLost, Ports, RemoteAnswer, RemoteUnknown, StoreFailed
@@ -54,7 +55,11 @@ class UnrecordedWhenDown(Dispatcher):
         if call.key is not None:
             return super().not_anchored(call, voice)
         evidence = self.send(call)
-        return voice.unknown(evidence.cause) if evidence.kind == "ambiguous" else voice.applied("", evidence.result)
+        return (
+            voice.unknown(evidence.cause)
+            if evidence.kind == "ambiguous"
+            else voice.applied("unrecorded", evidence.result)
+        )
 
 
 @CORE_GATE.plant("own-prepared-row-goes-on", names="MUT-006", part="dispatcher")
@@ -72,6 +77,24 @@ class OwnPreparedRowGoesOn(Dispatcher):
         if rows and self._call is not None:
             return self.dispatch(self._call, attempt, voice)
         return super().anchor_uncertain(attempt, voice)
+
+
+@CORE_GATE.plant("gate-ahead-of-the-spend", names="MUT-007", part="dispatcher")
+class GateAheadOfTheSpend(Dispatcher):
+    """Opens the gate first, so that nobody can abort any more, and spends the approval behind it."""
+
+    _owed: Call | None = None
+
+    def dispatch(self, call: Call, attempt: str, voice: Voice) -> Answer:
+        self._owed = call if call.proof is not None else None
+        return super().dispatch(replace(call, proof=None), attempt, voice)
+
+    def withheld(self, call: Call, attempt: str) -> str | None:
+        if self._owed is not None and self._owed.proof is not None:
+            problem = self.spend(self._owed, self._owed.proof, attempt)
+            if problem is not None:
+                return problem
+        return super().withheld(call, attempt)
 
 
 @CORE_GATE.plant("gate-by-update-alone", names="MUT-008", part="dispatcher", unguarded=True)

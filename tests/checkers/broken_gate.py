@@ -25,18 +25,20 @@ SCHEDULES = (
     "mutation/cancel-of-waiter",
     "mutation/cancel-prepared/c1.cancel.abort:commit#1@fail/continue",
     "mutation/invoke-keyed/w1.invoke.prepare:begin#1@pause+deadline/continue",
+    "mutation/spend/w1.invoke.spend:commit#1@fail/continue",
 )
 
 
 def broken() -> list[History]:
     """One history for each of these requirements."""
-    unanchored, uncertain, error, part, gone, put_off, waiter, failed, late = map(history, SCHEDULES)
+    unanchored, uncertain, error, part, gone, put_off, waiter, failed, late, unspent = map(history, SCHEDULES)
     stalled = history("mutation/invoke-keyed/remote@hold+deadline+success/continue")
     cancelled = history("mutation/cancel-prepared")
     behind = history("mutation/invoke-keyed/remote@hold+cancel+success/continue")
     unheard = history("mutation/invoke-keyed/w1.invoke.open_gate:commit#1@lose-ack-committed/continue")
     aborted = {"status": "aborted"}
     return [
+        row_becomes(unspent, attempt(unspent, "q1"), told(unspent, "q1"), state="Indeterminate"),
         with_connection(unanchored, at(unanchored, "fault"), "w1", "m1"),
         with_connection(uncertain, at(uncertain, "fault"), "w1", "m1"),
         answer_says(error, told(error, "q1"), "refused", "provider_refused"),

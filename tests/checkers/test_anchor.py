@@ -1,4 +1,4 @@
-"""The anchor: MUT-004, MUT-005, MUT-006."""
+"""Ahead of the gate: MUT-004, MUT-005, MUT-006, MUT-007."""
 
 from __future__ import annotations
 
@@ -6,23 +6,27 @@ import pytest
 
 from conformance.history import History
 from tests.checkers.histories import (
+    Kinds,
     answer_says,
     asked,
     at,
     attempt,
     changed,
+    edit_rows,
     history,
     met,
     named,
     row_becomes,
     told,
     with_connection,
+    without_kind,
 )
 
 PLAIN = "mutation/invoke-keyed"
 CRASHED = "mutation/recover-prepared"
 REJECTED = "mutation/invoke-unkeyed/w1.invoke.prepare:commit#1@fail/continue"
 KEYED = "mutation/invoke-keyed/w1.invoke.prepare:commit#1@fail/continue"
+SPEND_FAILED = "mutation/spend/w1.invoke.spend:commit#1@fail/continue"
 LOST = "mutation/invoke-keyed/w1.invoke.prepare:commit#1@lose-ack-{}/continue"
 
 
@@ -90,3 +94,39 @@ class TestMut006:
         h = history(LOST.format("rolled_back"))
         assert at(h, "connection", "e1")
         assert named(h) == set()
+
+
+class TestMut007:
+    def test_a_gate_that_opens_although_the_spend_failed(self) -> None:
+        h = history(SPEND_FAILED)
+        assert met(h, "MUT-007") == {"spend-failed"}
+        assert "MUT-007" in named(row_becomes(h, attempt(h, "q1"), told(h, "q1"), state="Indeterminate"))
+
+    def test_a_call_that_preflight_refuses_is_sent(self) -> None:
+        h = history("mutation/refused-ahead")
+        assert met(h, "MUT-007") == {"admission", "preflight"}
+        assert "MUT-007" in named(with_connection(h, asked(h, "q1"), "w1", "m1"))
+        assert "MUT-007" in named(with_connection(h, asked(h, "q2"), "w1", "m2"))
+
+    def test_the_spend_comes_behind_the_gate(self) -> None:
+        h = history("mutation/spend")
+        assert "MUT-007" in named(edit_rows(h, _spend_last))
+
+    def test_near_miss_a_spend_that_is_seen_together_with_the_gate(self) -> None:
+        # Without a log nobody can say which of two changes between two looks came first.
+        h = without_kind(history("mutation/spend"), "status_log")
+        assert named(h) == set()
+
+    def test_near_miss_a_call_that_needs_no_spend(self) -> None:
+        h = history(PLAIN)
+        assert met(h, "MUT-007") == set()
+        assert named(h) == set()
+
+
+def _spend_last(kinds: Kinds) -> Kinds:
+    """The log with the spend at its end, once the gate has opened."""
+    log = kinds["status_log"]
+    spends = [entry for entry in log if entry["entity"] == "approval"]
+    others = [entry for entry in log if entry["entity"] != "approval"]
+    opened = any(entry["to_state"] == "Dispatching" for entry in others)
+    return {**kinds, "status_log": [*others, *(spends if opened else [])]}

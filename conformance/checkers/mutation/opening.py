@@ -116,24 +116,28 @@ def crash_before_the_gate_is_known_once_aborted(index: Index) -> Iterator[Findin
     """After a crash ahead of the gate, not_attempted is said once the abort is durable, and not before."""
     failed = {f.command.seq for f in index.faults if f.action == "fail" and f.command is not None}
     for kill in index.kills:
-        command = kill.command
-        if command is None or not command.invokes:
+        command, rows = kill.command, index.rows_after(kill.seq)
+        if command is None or rows is None or not command.invokes:
             continue
+        spent = any(m.entity == "approval" and m.seq <= rows.seq for m in index.moves)
         for attempt in made(index, command):
-            if state_after(index, attempt, kill.seq) == "Prepared":
-                for observer in duplicates(index, command, kill.seq):
-                    if observer.outcome == "done" and observer.seq not in failed:
-                        yield from _observed(index, attempt, observer, kill, failed)
+            if rows.state(attempt) != "Prepared":
+                continue
+            for observer in duplicates(index, command, kill.seq):
+                if observer.outcome == "done" and observer.seq not in failed:
+                    yield from _observed(index, attempt, observer, kill, failed, "spent-" if spent else "")
 
 
-def _observed(index: Index, attempt: str, observer: Command, kill: Kill, failed: set[int]) -> Iterator[Finding]:
+def _observed(
+    index: Index, attempt: str, observer: Command, kill: Kill, failed: set[int], spent: str
+) -> Iterator[Finding]:
     before, now = index.rows_before(observer.seq), state_after(index, attempt, observer.until)
     if now == "Prepared":
         if any(c.cmd == "recover" and c.seq in failed and kill.seq < c.seq < observer.seq for c in index.commands):
-            yield Met("before-abort")
+            yield Met(f"{spent}before-abort")
         if observer.classification == "not_attempted":
             yield Violation("no not_attempted while the row is Prepared", told(observer), observer.until, "answer")
     elif before is not None and before.state(attempt) == now == "Aborted":
-        yield Met("after-abort")
+        yield Met(f"{spent}after-abort")
         if observer.classification not in (None, "not_attempted"):
             yield Violation("not_attempted once the abort is durable", told(observer), observer.until, "answer")

@@ -8,11 +8,12 @@ from conformance.families.mutation_host.scenarios import SCENARIOS, TAIL
 from conformance.families.mutation_host.scenarios_gate import GATE_SCENARIOS
 from conformance.families.mutation_host.scenarios_keys import KEY_SCENARIOS
 from conformance.families.mutation_host.scenarios_outcome import OUTCOME
+from conformance.families.mutation_host.scenarios_spend import SPEND_SCENARIOS
 from conformance.families.mutation_host.walks import WALK
 
 MUTATION_HOST = Family(
     id="mutation-host",
-    scenarios=(*SCENARIOS, *OUTCOME, *KEY_SCENARIOS, *GATE_SCENARIOS),
+    scenarios=(*SCENARIOS, *OUTCOME, *KEY_SCENARIOS, *GATE_SCENARIOS, *SPEND_SCENARIOS),
     tail=TAIL,
     contract=lambda _: EffectContract(),
     checkers=CHECKERS,
