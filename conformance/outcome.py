@@ -14,6 +14,7 @@ from conformance.checkers.base import Violation
 from conformance.families.base import Family
 from conformance.history import History
 from conformance.judge import exercised, index_of, judged
+from conformance.moves import Moves, moves
 from conformance.search.execute import Execution
 from conformance.search.program import Program
 
@@ -38,6 +39,7 @@ class Outcome:
     blame: str | None = None
     gaps: tuple[str, ...] = ()
     tables: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    moves: Moves = field(default_factory=Moves)
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -80,6 +82,7 @@ def weigh(family: Family, history: History, readings: Mapping[str, str]) -> Outc
         blame=None if failed is None else "driver",
         gaps=_gaps(history),
         tables={} if missed else exercised(family, index),
+        moves=moves(history),
     )
 
 

@@ -151,9 +151,9 @@ def _cells(standing: Standing) -> str:
 
 def _why(report: Report, standing: Standing) -> str:
     from conformance.report.story import story  # noqa: PLC0415
-    from statemachines.spec import load  # noqa: PLC0415
 
-    told = [story(f.trace, load(), f.file) for f in report.failures if f.requirement == standing.requirement.id]
+    judged = {standing.requirement.id: standing.requirement}
+    told = [story(f.trace, judged, f.file) for f in report.failures if f.requirement in judged]
     if told:
         return "\n".join(told)
     return f"{standing.status}: never occurred: {', '.join(standing.unmet) or 'nothing'}"

@@ -18,6 +18,7 @@ from conformance.carriers.inprocess import InProcessCarrier
 from conformance.carriers.places import remove_left_behind
 from conformance.carriers.subprocess import DEADLINE_MS
 from conformance.drivers import Identity, carrier_maker, identify, twin_maker
+from conformance.excerpt import lifecycles, tables
 from conformance.families import FAMILIES
 from conformance.families.base import Family
 from conformance.outcome import Outcome
@@ -258,6 +259,8 @@ def schedule_record(outcome: Outcome, judged: set[str]) -> dict[str, Any]:
         "blame": outcome.blame,
         "gaps": list(outcome.gaps),
         "tables": {table: dict(rows) for table, rows in outcome.tables.items()},
+        "looks": outcome.moves.looks,
+        "transitions": {entity: dict(counts) for entity, counts in outcome.moves.counts.items()},
     }
 
 
@@ -285,7 +288,7 @@ def judged_requirements(spec: Spec, families: Iterable[Family], only: Iterable[s
                 "statement": r.statement,
                 "where": r.where,
                 "source": r.source,
-                "cells": [{"id": c.id, "rung": c.rung, "needs": c.needs} for c in r.cells],
+                "cells": [{"id": c.id, "text": c.text, "rung": c.rung, "needs": c.needs} for c in r.cells],
             }
         )
         for r in chosen
@@ -332,7 +335,7 @@ def _header(
     families: Iterable[Family],
     excused: Iterable[Entry],
 ) -> Mapping[str, Any]:
-    served = {f.id for f in families}
+    served, chosen = {f.id for f in families}, list(judged)
     planned = sum(r.status == "planned" for r in spec.requirements.values())
     return {
         "format": FORMAT,
@@ -351,7 +354,9 @@ def _header(
         "planned": planned,
         "unreachable": unreachable(spec, identity.readings),
         "baseline": [entry.to_json() for entry in excused],
-        "requirements": [_requirement_json(r) for r in judged],
+        "requirements": [_requirement_json(r) for r in chosen],
+        "lifecycles": lifecycles(spec, sorted(served)),
+        "tables": tables(spec, sorted(served), {r.source for r in chosen}),
     }
 
 
@@ -380,5 +385,5 @@ def _requirement_json(r: JudgedRequirement) -> dict[str, Any]:
         "statement": r.statement,
         "where": r.where,
         "source": r.source,
-        "cells": [{"id": c.id, "rung": c.rung, "needs": list(c.needs)} for c in r.cells],
+        "cells": [{"id": c.id, "text": c.text, "rung": c.rung, "needs": list(c.needs)} for c in r.cells],
     }

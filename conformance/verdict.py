@@ -32,6 +32,7 @@ class JudgedCell:
     id: str
     rung: str
     needs: tuple[str, ...]
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class JudgedRequirement:
     @staticmethod
     def from_json(obj: Mapping[str, Any]) -> JudgedRequirement:
         """From the header of a run record."""
-        cells = tuple(JudgedCell(c["id"], c["rung"], tuple(c["needs"])) for c in obj["cells"])
+        cells = tuple(JudgedCell(c["id"], c["rung"], tuple(c["needs"]), c.get("text", "")) for c in obj["cells"])
         return JudgedRequirement(
             obj["id"],
             obj["profile"],
@@ -102,6 +103,10 @@ class Tally:
     gaps: set[str] = field(default_factory=set)
     #: table -> row -> how often it was exercised.
     tables: dict[str, dict[str, int]] = field(default_factory=dict)
+    #: lifecycle -> move (``Prepared>Dispatching``) -> how often.
+    transitions: dict[str, dict[str, int]] = field(default_factory=dict)
+    #: How closely the rows could be followed (conformance.moves) -> in how many schedules.
+    looks: dict[str, int] = field(default_factory=dict)
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Take in one ``schedule`` record."""
@@ -121,6 +126,13 @@ class Tally:
             seen = self.tables.setdefault(table, {})
             for row, count in rows.items():
                 seen[row] = seen.get(row, 0) + count
+        # Records of earlier versions hold neither looks nor transitions.
+        if "looks" in record:
+            self.looks[record["looks"]] = self.looks.get(record["looks"], 0) + 1
+        for entity, moves in record.get("transitions", {}).items():
+            taken = self.transitions.setdefault(entity, {})
+            for move, count in moves.items():
+                taken[move] = taken.get(move, 0) + count
         for requirement in record["named"]:
             self.named[requirement] = self.named.get(requirement, 0) + 1
         if record["problem"] is not None:

@@ -21,6 +21,8 @@ COMMANDS = {
     "run": ("conformance.cli.run", "run the suite against a driver"),
     "replay": ("conformance.cli.replay", "run a saved failure again"),
     "baseline": ("conformance.cli.baseline", "write down the failures of a run as known ones"),
+    "report": ("conformance.cli.report", "render the reports of a run again"),
+    "diff": ("conformance.cli.diff", "compare two runs by requirement"),
     "mutants": ("conformance.cli.mutants", "prove the checks: deviations, legal variants, lazy drivers"),
     "spec": ("conformance.cli.spec", "work on the specification itself"),
     "lane": ("statemachines.lanes.command", "order the rows of a lane and draw it"),

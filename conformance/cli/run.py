@@ -57,7 +57,6 @@ def run(args: argparse.Namespace) -> int:
     from conformance.report.write import render  # noqa: PLC0415
     from conformance.run import Options, UsageError  # noqa: PLC0415
     from conformance.run import run as run_suite  # noqa: PLC0415
-    from statemachines.spec import load  # noqa: PLC0415
 
     options = Options(
         args.driver,
@@ -82,5 +81,5 @@ def run(args: argparse.Namespace) -> int:
     except OSError as problem:
         return refuse(f"{problem.filename or args.out}: {problem.strerror}; choose another --out")
     report = render(path)
-    say(terminal(report, load(), str(path.parent / "report.json")))
+    say(terminal(report, str(path.parent)))
     return 130 if report.footer["interrupted"] else report.verdict.exit

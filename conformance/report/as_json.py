@@ -26,7 +26,7 @@ def document(report: Report) -> dict[str, Any]:
         "budget": header["budget"],
         "seed": header["seed"],
         "verdict": report.verdict.verdict,
-        "exit": 130 if report.footer["interrupted"] else report.verdict.exit,
+        "exit": report.exit,
         "why": report.verdict.why,
         "complete": report.complete,
         "filtered": bool(header["filtered"]),

@@ -8,6 +8,8 @@ from typing import Any
 
 from conformance.baseline import Entry, excuse
 from conformance.records import RunRecord
+from conformance.report.evidence import Evidence
+from conformance.report.views import LifecycleView, TableView, lifecycle_views, table_views
 from conformance.search.plan import BUDGETS
 from conformance.trace import Trace
 from conformance.verdict import JudgedRequirement, Standing, Tally, Verdict, conclude, standings
@@ -37,7 +39,18 @@ class Report:
     out_of_tier: tuple[tuple[str, str], ...]
     points: int
     compared: int
-    untrue: tuple[str, ...] = ()
+    #: What is wrong with the baseline, a sentence each.
+    untrue: tuple[str, ...]
+    evidence: Evidence
+    lifecycles: tuple[LifecycleView, ...]
+    tables: tuple[TableView, ...]
+    #: requirement -> why it is excused, for known failures and declared gaps.
+    excuses: Mapping[str, str]
+
+    @property
+    def exit(self) -> int:
+        """The exit code of the command that made the run."""
+        return 130 if self.footer["interrupted"] else self.verdict.exit
 
     @property
     def complete(self) -> bool:
@@ -86,7 +99,20 @@ def build(record: RunRecord) -> Report:
     compared = sum(d["sample"] for d in record.differentials)
     points = sum(plan["points"] for plan in record.plans)
     return Report(
-        header, record.footer, tally, tuple(found), verdict, failures, skipped, points, compared, tuple(untrue)
+        header,
+        record.footer,
+        tally,
+        tuple(found),
+        verdict,
+        failures,
+        skipped,
+        points,
+        compared,
+        tuple(untrue),
+        Evidence.of(record.schedules),
+        lifecycle_views(header, tally),
+        table_views(header, tally),
+        {entry["id"]: f"{entry['reason']} ({entry['issue']})" for entry in header["baseline"]},
     )
 
 

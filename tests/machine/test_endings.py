@@ -25,7 +25,6 @@ from conformance.search.execute import Execution
 from reference_impl.driver import Reference
 from reference_impl.mutation_host.host import MutationHost
 from reference_impl.packages import with_host
-from statemachines.spec import load
 
 SCENARIOS = len(MUTATION_HOST.scenarios)
 
@@ -63,7 +62,7 @@ def quick(out: Path, monkeypatch: pytest.MonkeyPatch, make: Any = Reference, wat
 
 
 def text(report: Report) -> str:
-    return terminal(report, load(), "report.json")
+    return terminal(report, "runs")
 
 
 class Declares(Reference):

@@ -9,8 +9,8 @@ from conformance.checkers.base import Finding, Met, Violation
 from conformance.checkers.mutation.facts import Clock, Command, Connection
 from conformance.checkers.mutation.fingerprint import CONFLICT, no_work
 from conformance.checkers.mutation.index import Index
-from conformance.checkers.mutation.registry import CHECKERS
 from conformance.checkers.mutation.observing import CLASSES
+from conformance.checkers.mutation.registry import CHECKERS
 from conformance.checkers.mutation.slots import GONE, KNOWN, RETENTION_MS, TICKS_MS, Generation
 
 _HOUR_MS: Final = 3_600_000
