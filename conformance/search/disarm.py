@@ -228,7 +228,7 @@ def _kinds(*kinds: str) -> _RemoteRule:
 _REMOTE: Final[Mapping[str, _RemoteRule]] = {
     "response-lost": _kinds("apply-then-drop", "drop-before-read"),
     "remote-unreachable": _kinds("refuse-connection", "drop-before-read"),
-    "remote-partial": _kinds("partial"),
+    "remote-partial": _kinds("partial", "part-done"),
     "remote-malformed": lambda b: b["kind"] == "malformed" or _status(lambda s: s < 400)(b),
     "remote-5xx": _status(lambda s: s >= 400 and s not in (404, 409)),
     "remote-404": _status(lambda s: s == 404),
