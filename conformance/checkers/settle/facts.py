@@ -163,7 +163,7 @@ def an_ended_row_stays_ended(index: Index) -> Iterator[Finding]:
         if passed is not None and any(at > passed for at in tempted):
             yield Met("executed-skip" if state == "skipped" else state)
         if index.last.events.get(id_) is not None and index.last.events[id_].raw["replayed_by"] is not None:
-            yield Met(f"{state}-replayed" if state != "skipped" else "skip-replayed")
+            yield from (Met(f"{state}-replayed"),) if state != "skipped" else ()
 
 
 def _reopened(was: Stored, event: Stored) -> bool:
@@ -182,7 +182,8 @@ def a_replay_adds_a_row(index: Index) -> Iterator[Finding]:
         after = index.result_view(command)
         if original is None:
             continue
-        yield Met(f"{original.state}-{'settled' if index.settled(original.lane) else 'existing'}")
+        if original.state != "skipped":
+            yield Met(f"{original.state}-{'settled' if index.settled(original.lane) else 'existing'}")
         fresh = after.events.get(command.result.get("event", 0))
         same = after.events.get(original.id)
         if fresh is None or fresh.id == original.id or not _is_fresh(original, fresh):

@@ -154,8 +154,8 @@ def _older(index: Index, case: Case, requirement: str) -> Iterator[str]:
     for id_ in case.must:
         born = index.births[id_].event
         if id_ in index.loaded and marks(born) == requirement:
-            ahead = any(before(case.rows[x], born) for x in case.must if x != id_)
-            yield "with-earlier-sibling" if ahead else "alone"
+            if any(before(case.rows[x], born) for x in case.must if x != id_):
+                yield "with-earlier-sibling"
 
 
 @member_checker("GEN-010")
@@ -253,7 +253,7 @@ def failed_rows_bound_nothing(index: Index, case: Case) -> Iterator[str]:
     for x in case.must:
         row = known.events.get(x)
         if row is not None and row.open and row.raw["attempts"] and x != case.head.id and len(case.must) > 2:
-            yield "superseded"
+            yield "failed" if row.error is not None else "lease-lost"
 
 
 @member_checker("GEN-028")

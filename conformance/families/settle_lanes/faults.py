@@ -14,10 +14,14 @@ from conformance.search.program import Op
 Ops = tuple[Op, ...]
 
 
-def _open(ops: Ops, index: int) -> set[str]:
-    """The processes whose execution is open before an op, as far as the script tells."""
+def _open(ops: Ops, index: int, *, alive: bool = False) -> set[str]:
+    """The processes whose execution is open before an op, as far as the script tells; only of living ones if asked."""
     found: set[str] = set()
     for op in ops[:index]:
+        if alive and op.op == "kill":
+            found.discard(op.proc)
+        elif alive and op.op == "restart":
+            found.clear()
         if op.op == "call" and op.args["cmd"] == "lane.claim":
             found.add(op.proc)
         elif op.op == "call" and op.args["cmd"] == "lane.finish":
@@ -42,7 +46,7 @@ def _no_other_worker(ops: Ops, index: int) -> Op | None:
     """Nobody claims, reports or recovers while the execution of another process is open."""
     op = ops[index]
     acts = op.op == "recover" or (op.op == "call" and op.args["cmd"] in ("lane.claim", "lane.finish"))
-    return None if acts and _open(ops, index) - {op.proc} else op
+    return None if acts and _open(ops, index, alive=True) - {op.proc} else op
 
 
 INSTEAD: Final[Mapping[str, Instead]] = {
