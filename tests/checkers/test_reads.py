@@ -10,7 +10,8 @@ import pytest
 from conformance.checkers.base import Checker, Finding
 from conformance.checkers.mutation import CHECKERS
 from conformance.history import Event, History
-from tests.checkers import test_admission, test_approvals
+from tests.checkers import broken_gate, test_admission, test_approvals
+from tests.checkers.broken_outcomes import OUTCOME_SCHEDULES, broken_outcomes
 from tests.checkers.histories import (
     FAMILY,
     answer_says,
@@ -39,6 +40,8 @@ SCHEDULES = (
     "mutation/recover-beside-held-worker",
     "mutation/retire-by-housekeeper/g1.housekeep.scan:read#1@pause+replacement/continue",
     "mutation/next-call",
+    *OUTCOME_SCHEDULES,
+    *broken_gate.SCHEDULES,
 )
 
 
@@ -73,6 +76,8 @@ def _broken() -> list[History]:
         drop_row(stale, reservation(stale, "q2"), at(stale, "answer", "g1")),
         *(h for h in (gate, unrecorded)),
         *_edited(),
+        *broken_outcomes(),
+        *broken_gate.broken(),
     ]
 
 

@@ -42,6 +42,11 @@ class Runs:
         self.plan: Plan = make_plan(FAMILY, self.carrier, "ci")
         self._known: dict[str, Outcome] = {}
 
+    def rows(self, programs: Iterable[Program]) -> set[str]:
+        """The rows of tables that were exercised."""
+        found = (self._run(program).tables for program in programs)
+        return {f"{table}/{row}" for tables in found for table, rows in tables.items() for row in rows}
+
     def cells(self, programs: Iterable[Program]) -> Counter[str]:
         total: Counter[str] = Counter()
         for program in programs:
@@ -68,6 +73,12 @@ def test_with_the_faults_armed_every_cell_occurs(runs: Runs) -> None:
     met = runs.cells(runs.plan.programs)
     assert [cell for cell in CELLS if not met[cell]] == []
     assert set(met) <= set(CELLS), "a checker meets a cell that no requirement has"
+
+
+def test_every_row_of_a_covered_table_is_exercised(runs: Runs) -> None:
+    assert FAMILY.tables is not None
+    expected = {f"{table}/{row}" for table, rows in FAMILY.tables().items() for row in rows}
+    assert runs.rows(runs.plan.programs) == expected
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -1,29 +1,13 @@
 """Checkers of the mutation profile, one per live requirement, over one index of a mutation-host history."""
 
-from conformance.checkers.mutation import (
-    admission,
-    approvals,
-    codes,
-    gate,
-    keys,
-    outcome,
-    recovery,
-    retention,
-    spending,
-)
+import importlib
+import pkgutil
+
 from conformance.checkers.mutation.index import Index
 from conformance.checkers.mutation.registry import CHECKERS
 
-__all__ = [
-    "CHECKERS",
-    "Index",
-    "admission",
-    "approvals",
-    "codes",
-    "gate",
-    "keys",
-    "outcome",
-    "recovery",
-    "retention",
-    "spending",
-]
+for _module in pkgutil.iter_modules(__path__):
+    # A module registers its checkers when it is imported.
+    importlib.import_module(f"{__name__}.{_module.name}")
+
+__all__ = ["CHECKERS", "Index"]

@@ -23,6 +23,7 @@ from conformance.checkers.mutation.facts import (
     Move,
     Rows,
 )
+from conformance.checkers.mutation.slots import Slots
 from conformance.history import Event, History
 from conformance.rows import states_of
 
@@ -45,6 +46,7 @@ class Index:
         self.rows: list[Rows] = []
         self.kills: list[Kill] = []
         self.clocks: list[Clock] = []
+        #: Every configuration document with the event that brought it.
         self.configs: list[tuple[int, Mapping[str, Any]]] = []
         self.sampled = False
         #: The last seen row of every attempt.
@@ -81,7 +83,20 @@ class Index:
 
     def attempts_of(self, command: Command) -> list[str]:
         """The attempts that carry this invocation's request id."""
-        return self._by_request.get(command.request_id, [])
+        return self.attempts_under(command.request_id)
+
+    def attempts_under(self, request_id: str) -> list[str]:
+        """The attempts that carry a request id."""
+        return self._by_request.get(request_id, [])
+
+    def repetitions(self, command: Command) -> list[Command]:
+        """The invocations of the same subject, in order, this one among them."""
+        return self._by_subject.get(command.subject, [])
+
+    def clocks_within(self, command: Command) -> Iterator[Clock]:
+        """What the time was set to while a command was outstanding."""
+        first = bisect_right(self.clocks, command.seq, key=_SEQ)
+        return iter(self.clocks[first : bisect_left(self.clocks, command.until, key=_SEQ)])
 
     def owner(self, attempt: str) -> Command | None:
         """The invocation that made an attempt."""
@@ -115,9 +130,9 @@ class Index:
         return self.clocks[at - 1] if at else None
 
     def config_at(self, seq: int) -> Mapping[str, Any]:
-        """The configuration in force at an event."""
+        """The configuration that was in force at an event; empty before the first."""
         at = bisect_left(self.configs, seq, key=itemgetter(0))
-        return self.configs[max(at - 1, 0)][1]
+        return self.configs[at - 1][1] if at else {}
 
     def reconfigured(self, command: Command) -> bool:
         """Whether another configuration came into force while a command was outstanding."""
@@ -156,6 +171,11 @@ class Index:
         passes = (c for c in self.commands if c.cmd == "recover" and c.seq > seq and c.outcome == "done")
         return any(c.result.get("status", "done") == "done" and c.seq not in struck for c in passes)
 
+    @cached_property
+    def slots(self) -> Slots:
+        """Who holds which key, generation by generation."""
+        return Slots(self)
+
     # -- derived once ------------------------------------------------------------------------------------------
 
     @cached_property
@@ -168,6 +188,13 @@ class Index:
     @cached_property
     def _struck(self) -> frozenset[int]:
         return frozenset(f.command.seq for f in self.faults if f.command is not None)
+
+    @cached_property
+    def _by_subject(self) -> Mapping[object, list[Command]]:
+        found: dict[object, list[Command]] = {}
+        for command in self.invocations:
+            found.setdefault(command.subject, []).append(command)
+        return found
 
     @cached_property
     def _makers(self) -> Mapping[Any, Command]:
@@ -212,7 +239,7 @@ class Index:
     # -- building ----------------------------------------------------------------------------------------------
 
     def _on_command(self, event: Event) -> None:
-        command = Command(event.seq, event.proc, event.data["cmd"], event.data["args"])
+        command = Command(event.seq, event.proc, event.data["cmd"], event.data["args"], self.config_at(event.seq))
         self.commands.append(command)
         self._open[event.proc] = command
         if command.invokes:
@@ -298,7 +325,8 @@ class Index:
         changes = frozenset((c[0], c[1], c[2]) for c in event.data.get("changes", ()))
         command = self._open.get(event.proc)
         members = (event.data["action"], event.data["point"], event.data.get("world"))
-        self.faults.append(Fault(event.seq, event.proc, *members, changes, command))
+        outage = bool(event.data.get("outage"))
+        self.faults.append(Fault(event.seq, event.proc, *members, changes, command, outage))
 
     def _on_kill(self, event: Event) -> None:
         self.kills.append(Kill(event.seq, event.proc, self._open.get(event.proc)))
