@@ -106,11 +106,18 @@ def the_original_approval_is_not_redeemed_again(index: Index) -> Iterator[Findin
             continue
         yield Met("wait" if meeting.state == "Pending" else "replay")
         allowed = f"what became of {owner.request_id}, without another look at {_reference(owner)}"
-        if command.code == "approval_replayed":
+        if command.code == "approval_replayed" and not _as_the_original(meeting):
             yield Violation(allowed, command.told, command.until, "answer")
         more = _more_spent(index, meeting)
         if any(reference == _reference(owner) for _, reference in more):
             yield Violation(allowed, f"{_reference(owner)} was spent once more", index.seen_by(command), "rows")
+
+
+def _as_the_original(meeting: Meeting) -> bool:
+    """Whether the answer repeats that of the original: its own spend may have come too late, and its row says so."""
+    mutation = meeting.command.result.get("mutation") or {}
+    attempt = mutation.get("attempt") or {}
+    return bool(mutation.get("replayed")) and attempt.get("id") == meeting.generation.attempt
 
 
 def _more_spent(index: Index, meeting: Meeting) -> frozenset[tuple[Any, Any]]:
@@ -140,7 +147,8 @@ def a_replay_spends_no_other_claim(index: Index) -> Iterator[Finding]:
         allowed = f"what became of {owner.request_id}, with {mine} unspent"
         if any(reference == mine for _, reference in _more_spent(index, meeting)):
             yield Violation(allowed, f"{mine} was spent", index.seen_by(command), "rows")
-        if command.code in ("approval_refused", "approval_replayed") and presented is not None and not presented.fails:
+        told = command.code in ("approval_refused", "approval_replayed") and not _as_the_original(meeting)
+        if told and presented is not None and not presented.fails:
             yield Violation(allowed, command.told, command.until, "answer")
 
 
