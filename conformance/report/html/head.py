@@ -29,11 +29,13 @@ def hero(report: Report) -> str:
     """Verdict, who was tested, the rung, and the bar of statuses."""
     verdict = report.verdict.verdict
     broken = " (interrupted)" if report.footer["interrupted"] else ""
+    filtered = ". The run was filtered, so it claims nothing" if report.header["filtered"] else ""
+    tone = "fair" if filtered and _TONES[verdict] == "good" else _TONES[verdict]
     return (
-        f'<header class="hero tone-{_TONES[verdict]}"><p class="kicker">onceproof report</p>'
+        f'<header class="hero tone-{tone}"><p class="kicker">onceproof report</p>'
         f"<h1>{esc(HEADS[verdict] + broken)}</h1>"
         f'<p class="who">{esc(implementation(report))}</p>'
-        f'<p class="why">{esc(report.verdict.why)}{_blocked(report)}</p>'
+        f'<p class="why">{esc(report.verdict.why)}{_blocked(report)}{filtered}</p>'
         f"{_ladder(report)}{_bar(report)}</header>"
     )
 
