@@ -16,10 +16,10 @@ Record = Mapping[str, Any]
 MEMBERS: Final[dict[str, frozenset[str]]] = {
     "header": frozenset(
         {"suite", "spec", "started", "driver", "identity", "budget", "seed", "filtered", "obligations", "planned"}
-        | {"unreachable", "requirements"}
+        | {"unreachable", "requirements", "baseline", "only", "scenarios"}
     ),
-    "plan": frozenset({"family", "points", "out_of_tier"}),
-    "schedule": frozenset({"id", "met", "faults", "missed", "named", "problem", "blame", "gaps"}),
+    "plan": frozenset({"family", "points", "out_of_tier", "tables"}),
+    "schedule": frozenset({"id", "met", "faults", "missed", "named", "problem", "blame", "gaps", "tables"}),
     "differential": frozenset({"family", "sample", "different"}),
     "failure": frozenset({"requirement", "stability", "schedules", "file", "trace"}),
     "footer": frozenset({"records", "complete", "interrupted", "seconds"}),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -101,6 +101,8 @@ class Tally:
     named: dict[str, int] = field(default_factory=dict)
     problems: list[tuple[str, str, str]] = field(default_factory=list)
     gaps: set[str] = field(default_factory=set)
+    #: table -> row -> how often it was exercised.
+    tables: dict[str, dict[str, int]] = field(default_factory=dict)
     #: lifecycle -> move (``Prepared>Dispatching``) -> how often.
     transitions: dict[str, dict[str, int]] = field(default_factory=dict)
     #: How closely the rows could be followed (conformance.moves) -> in how many schedules.
@@ -120,6 +122,10 @@ class Tally:
             self.exercised_in[requirement] = self.exercised_in.get(requirement, 0) + 1
             for cell, count in cells.items():
                 mine[cell] = mine.get(cell, 0) + count
+        for table, rows in record["tables"].items():
+            seen = self.tables.setdefault(table, {})
+            for row, count in rows.items():
+                seen[row] = seen.get(row, 0) + count
         # Records of earlier versions hold neither looks nor transitions.
         if "looks" in record:
             self.looks[record["looks"]] = self.looks.get(record["looks"], 0) + 1
@@ -182,8 +188,12 @@ class Verdict:
     why: str
 
 
-def conclude(found: Iterable[Standing], tally: Tally, complete: bool, budget_covers: bool) -> Verdict:
+def conclude(
+    found: Iterable[Standing], tally: Tally, complete: bool, budget_covers: bool, untrue: Sequence[str] = ()
+) -> Verdict:
     """The worst status decides. ``budget_covers`` is False for a budget that is not meant to meet every cell.
+
+    ``untrue`` holds what is wrong with the baseline: an excuse that does not hold fails the run.
 
     A cell that never occurred blocks only where everything was tried: with missed faults, or schedules that did not
     run, nobody can tell yet.
@@ -196,6 +206,8 @@ def conclude(found: Iterable[Standing], tally: Tally, complete: bool, budget_cov
     if "fail" in statuses:
         return Verdict("not conformant", 1, "a requirement is violated")
     searched = complete and budget_covers and not tally.missed
+    if untrue and searched:
+        return Verdict("not conformant", 1, f"the baseline is not true any more: {untrue[0]}")
     if "untestable" in statuses and searched:
         return Verdict(
             "not conformant", 1, "a cell never occurred, and the driver does not do all that was asked of it"
@@ -208,7 +220,7 @@ def conclude(found: Iterable[Standing], tally: Tally, complete: bool, budget_cov
         return Verdict("inconclusive", 4, f"{tally.missed} scheduled faults did not fire")
     if not complete:
         return Verdict("inconclusive", 4, "the budget ended before every schedule ran")
-    if statuses & {"uncovered", "untestable"}:
+    if statuses & {"uncovered", "untestable"} or untrue:
         return Verdict("inconclusive", 4, "this budget does not meet every cell")
     if not statuses & {"pass", "declared-gap", "known-failure"}:
         return Verdict("inconclusive", 4, "nothing could be judged")

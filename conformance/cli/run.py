@@ -6,7 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
-from conformance.cli.common import Subparsers, jobs, refuse, requirement_id, say, unusable
+from conformance.cli.common import Subparsers, add_deadline, jobs, refuse, requirement_id, say, unusable
 from conformance.search.plan import BUDGETS
 
 
@@ -39,12 +39,17 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--out", type=Path, default=Path("runs/latest"), metavar="DIR", help="where reports go (default: runs/latest)"
     )
+    parser.add_argument(
+        "--baseline", type=Path, metavar="FILE", help="known failures and declared gaps, each with a reason"
+    )
+    add_deadline(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Run, report, and return the exit code of the verdict."""
     # Imported here so that help and other commands start fast.
+    from conformance.baseline import BaselineError  # noqa: PLC0415
     from conformance.carriers.base import DriverProblem, SuiteProblem  # noqa: PLC0415
     from conformance.cli.progress import progress_for  # noqa: PLC0415
     from conformance.drivers import UnknownDriver  # noqa: PLC0415
@@ -62,10 +67,12 @@ def run(args: argparse.Namespace) -> int:
         args.seed,
         args.jobs,
         args.out,
+        args.baseline,
+        args.deadline,
     )
     try:
         path = run_suite(options, progress_for())
-    except (UsageError, UnknownDriver) as problem:
+    except (UsageError, BaselineError, UnknownDriver) as problem:
         return refuse(problem)
     except DriverProblem as problem:
         return unusable(problem)

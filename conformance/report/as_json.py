@@ -30,6 +30,7 @@ def document(report: Report) -> dict[str, Any]:
         "why": report.verdict.why,
         "complete": report.complete,
         "filtered": bool(header["filtered"]),
+        "baseline": {"entries": header["baseline"], "untrue": list(report.untrue)},
         "obligations": header["obligations"],
         "planned": header["planned"],
         "rung": header["identity"]["rung"],

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from conformance.baseline import Entry, excuse
 from conformance.records import RunRecord
 from conformance.report.evidence import Evidence
 from conformance.report.views import LifecycleView, TableView, lifecycle_views, table_views
@@ -38,6 +39,8 @@ class Report:
     out_of_tier: tuple[tuple[str, str], ...]
     points: int
     compared: int
+    #: What is wrong with the baseline, a sentence each.
+    untrue: tuple[str, ...]
     evidence: Evidence
     lifecycles: tuple[LifecycleView, ...]
     tables: tuple[TableView, ...]
@@ -53,6 +56,11 @@ class Report:
     def complete(self) -> bool:
         """Whether every schedule of the budget ran."""
         return bool(self.footer["complete"])
+
+    @property
+    def known(self) -> dict[str, str]:
+        """What every failing requirement showed: what a baseline may be pinned to."""
+        return _happened(self.failures)
 
     @property
     def judged(self) -> int:
@@ -73,14 +81,20 @@ def build(record: RunRecord) -> Report:
     requirements = [JudgedRequirement.from_json(r) for r in header["requirements"]]
     stability = _stability(failures)
     rung = header["identity"]["rung"]
-    found = standings(requirements, tally, rung, header["unreachable"], stability)
+    found, untrue = excuse(
+        standings(requirements, tally, rung, header["unreachable"], stability),
+        [Entry.from_json(entry) for entry in header["baseline"]],
+        _happened(failures),
+        header["started"],
+        bool(header["filtered"]),
+    )
     covers = len(BUDGETS.get(header["budget"], ())) > 1
     if record.footer.get("problem") is not None:
         tally.problems.append(("the rest of the run", record.footer["blame"], record.footer["problem"]))
     for differential in record.differentials:
         for schedule, one, other in differential["different"]:
             tally.problems.append((schedule, "suite", f"the carriers disagree: {one} against {other}"))
-    verdict = conclude(found, tally, bool(record.footer["complete"]), covers)
+    verdict = conclude(found, tally, bool(record.footer["complete"]), covers, untrue)
     skipped = tuple((s[0], s[1]) for plan in record.plans for s in plan["out_of_tier"])
     compared = sum(d["sample"] for d in record.differentials)
     points = sum(plan["points"] for plan in record.plans)
@@ -94,11 +108,17 @@ def build(record: RunRecord) -> Report:
         skipped,
         points,
         compared,
+        tuple(untrue),
         Evidence.of(record.schedules),
         lifecycle_views(header, tally),
         table_views(header, tally),
-        {excuse["id"]: excuse["reason"] for excuse in header.get("excuses", ())},
+        {entry["id"]: f"{entry['reason']} ({entry['issue']})" for entry in header["baseline"]},
     )
+
+
+def _happened(failures: tuple[FailureView, ...]) -> dict[str, str]:
+    """What the first failure of a requirement showed."""
+    return {f.requirement: f.trace.violation.happened for f in reversed(failures)}
 
 
 def _stability(failures: tuple[FailureView, ...]) -> dict[str, str]:

@@ -43,6 +43,7 @@ def terminal(report: Report, where: str) -> str:
         ),
         *_moves(report),
         *_hints(report),
+        *_excused(report),
         *_verdict(report),
     ]
     if header["filtered"]:
@@ -76,6 +77,22 @@ def _hints(report: Report) -> list[str]:
             " another one has to say so (the event `waiting`)"
         )
     return hints
+
+
+def _excused(report: Report) -> list[str]:
+    """What the baseline excuses, and what of it is not true."""
+    entries = {e["id"]: e for e in report.header["baseline"]}
+    lines = []
+    for s in report.standings:
+        if s.status in ("known-failure", "declared-gap"):
+            entry = entries[s.requirement.id]
+            until = f", until {entry['expires']}" if "expires" in entry else ""
+            lines += _wrapped(f"excused: {s.requirement.id} ({plain(entry['reason'])}; {plain(entry['issue'])}{until})")
+    for complaint in report.untrue:
+        lines += _wrapped(f"BASELINE: {plain(complaint)}")
+    if entries:
+        lines.append("this run had a baseline, so it claims nothing")
+    return lines
 
 
 def _verdict(report: Report) -> list[str]:

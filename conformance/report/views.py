@@ -105,10 +105,17 @@ def _table(table: Mapping[str, Any], judged: set[str], tally: Tally) -> TableVie
     rows = []
     for row in table["rows"]:
         cells = tuple(cell for cell in row["cells"] if cell in judged)
-        times = sum(_met(tally, cells)) if cells else None
+        times = _times(tally, table["id"], row["id"], cells)
         when = {name: tuple(values) for name, values in row["when"].items()}
         rows.append(RowView(row["id"], when, dict(row["then"]), cells, times))
     return TableView(table["id"], table["title"], tuple(rows))
+
+
+def _times(tally: Tally, table: str, row: str, cells: tuple[str, ...]) -> int | None:
+    """How often a row was exercised: as histories were searched for it, or else as judged cells of it occurred."""
+    if table in tally.tables:
+        return tally.tables[table].get(row, 0)
+    return sum(_met(tally, cells)) if cells else None
 
 
 def _met(tally: Tally, cells: Iterable[str]) -> Iterable[int]:

@@ -46,6 +46,7 @@ _NORMAL: tuple[tuple[str, Any], ...] = (
     (r"(?m)^transitions taken: .*$(\n  .*)*", "transitions taken: …"),
     (r"found after \d+ *of \d+ *", "found after N of N "),
     (r"(survived|passes \d+|SURVIVED|KILLED) +of \d+ *", r"\1 of N "),
+    (r", \d+ s left", ""),
 )
 
 

@@ -57,7 +57,7 @@ def quick(out: Path, monkeypatch: pytest.MonkeyPatch, make: Any = Reference, wat
     def carrier() -> Carrier:
         return InProcessCarrier("planted", make)
 
-    monkeypatch.setattr(conformance.run, "carrier_maker", lambda _: carrier)
+    monkeypatch.setattr(conformance.run, "carrier_maker", lambda _, **__: carrier)
     return render(run(Options(profiles=(MUTATION_HOST.id,), budget="quick", out=out), watch or Watch()))
 
 
@@ -150,7 +150,7 @@ def test_a_checker_that_fails_is_a_failure_of_the_suite(tmp_path: Path, monkeypa
     def broken(*_: object) -> Any:
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setattr(outcome_module, "judge", broken)
+    monkeypatch.setattr(outcome_module, "judged", broken)
     report = quick(tmp_path, monkeypatch)
     assert report.verdict.exit == 5
     assert "judging failed: ZeroDivisionError: division by zero (test_endings.py:" in report.verdict.why

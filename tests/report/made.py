@@ -89,6 +89,8 @@ def header(**more: Any) -> dict[str, Any]:
         "budget": "ci",
         "seed": 0,
         "only": [],
+        "scenarios": [],
+        "baseline": [],
         "filtered": False,
         "obligations": 1225,
         "planned": 967,
@@ -112,6 +114,7 @@ def schedule(id_: str, **more: Any) -> dict[str, Any]:
         "problem": None,
         "blame": None,
         "gaps": [],
+        "tables": {},
         "looks": "log",
         "transitions": {},
     }

@@ -99,8 +99,8 @@ def test_hostile_text_is_shown_and_never_obeyed(tmp_path: Path, name: str) -> No
 
 
 def test_an_excuse_is_shown_with_its_reason(tmp_path: Path) -> None:
-    excuses = [{"id": "AAA-003", "reason": "waits for issue 7"}]
-    report = conclude(write_record(tmp_path, records(header(excuses=excuses))), foreign=True)
+    excuses = [{"id": "AAA-003", "kind": "declared-gap", "reason": "waits for issue 7", "issue": "#7"}]
+    report = conclude(write_record(tmp_path, records(header(baseline=excuses))), foreign=True)
     for name in ("junit", "summary", "html"):
         assert "waits for issue 7" in FORMATS[name][1](report), name
 
