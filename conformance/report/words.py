@@ -101,6 +101,9 @@ def unproved(report: Report) -> list[str]:
         lines.append("the run ended before every schedule ran")
     if header["filtered"]:
         lines.append("the run was filtered, so it claims nothing")
+    lines += [f"the baseline is not true: {complaint}" for complaint in report.untrue]
+    if header["baseline"]:
+        lines.append("the run had a baseline, so it claims nothing")
     by_status = {status: [s for s in report.standings if s.status == status] for status in STATUS_WORDS}
     for status in ("fail", "unstable", "untestable", "uncovered", "declared-gap", "known-failure"):
         if by_status[status]:

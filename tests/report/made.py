@@ -200,7 +200,7 @@ def records(
 ) -> list[dict[str, Any]]:
     """A whole run."""
     plan = {"record": "plan", "family": "mutation-host", "schedules": 3, "points": 7}
-    plan["out_of_tier"] = [["mutation/paused", "it needs L2"]]
+    plan |= {"out_of_tier": [["mutation/paused", "it needs L2"]], "tables": {}}
     kept = SCHEDULES if schedules is None else schedules
     failed = [failure()] if failures is None else failures
     # Tests edit what they get.

@@ -120,6 +120,26 @@ def test_rows_of_tables_and_transitions_are_counted(report: Report) -> None:
     assert lc.strange == (("", "Completed", 1),)
 
 
+def test_rows_that_a_family_searches_for_are_counted_as_it_finds_them(tmp_path: Path) -> None:
+    made = records()
+    made[1]["tables"] = {"outcome": ["shut"]}
+    made[2]["tables"] = {"outcome": {"shut": 3}}
+    [table] = conclude(write_record(tmp_path, made), foreign=True).tables
+    assert [(row.id, row.times) for row in table.rows] == [("open", None), ("shut", 3)]
+    del made[2]["tables"]["outcome"]
+    [table] = conclude(write_record(tmp_path, made), foreign=True).tables
+    assert [(row.id, row.times) for row in table.rows] == [("open", None), ("shut", 0)]
+
+
+def test_a_baseline_that_is_not_true_is_said_everywhere(tmp_path: Path) -> None:
+    entry = {"id": "AAA-001", "kind": "declared-gap", "reason": "not built", "issue": "#7"}
+    report = conclude(write_record(tmp_path, records(header(baseline=[entry]))), foreign=True)
+    for name in ("summary", "html"):
+        text = FORMATS[name][1](report)
+        assert "AAA-001 is in the baseline and passes" in text.replace("\\-", "-"), name
+        assert "the run had a baseline, so it claims nothing" in text, name
+
+
 def test_the_matrix_says_under_which_fault_what_occurred(report: Report) -> None:
     matrix = report.evidence.matrix
     assert set(matrix["AAA-001"]) == {"no fault", "remote status 500", "restart"}
