@@ -3,6 +3,7 @@
 from reference_impl.deviations import (
     mutation_first,
     mutation_keys,
+    mutation_outcomes,
     mutation_retention,
     mutation_second,
     mutation_third,
@@ -15,6 +16,7 @@ DEVIATIONS: tuple[Planted, ...] = (
     *mutation_first.FIRST.items,
     *mutation_second.SECOND.items,
     *mutation_third.THIRD.items,
+    *mutation_outcomes.OUTCOMES.items,
     *mutation_keys.KEYS.items,
     *mutation_retention.RETENTION.items,
     *push_first.FIRST.items,
