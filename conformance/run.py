@@ -349,7 +349,7 @@ def _header(
         "seed": options.seed,
         "only": list(options.only),
         "scenarios": list(options.scenarios),
-        "filtered": bool(options.only or options.scenarios) or not set(identity.families) <= served,
+        "filtered": bool(options.only or options.scenarios) or not FAMILIES.keys() & set(identity.families) <= served,
         "obligations": len(spec.requirements),
         "planned": planned,
         "unreachable": unreachable(spec, identity.readings),

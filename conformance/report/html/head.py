@@ -88,10 +88,12 @@ def _see(report: Report) -> str:
     if report.failures:
         links = "".join(
             f'<li><a href="#{failure_anchor(number)}">{esc(f.requirement)}</a> {esc(f.trace.violation.happened)}</li>'
-            for number, f in enumerate(report.failures)
+            for number, f in enumerate(report.failures[:_NAMED])
         )
+        more = len(report.failures) - _NAMED
+        rest = f'<p><a href="#failures">and {more} more</a></p>' if more > 0 else ""
         return (
-            f"<ul>{links}</ul><p>Each is a file; show it again with</p>"
+            f"<ul>{links}</ul>{rest}<p>Each is a file; show it again with</p>"
             f"<pre>{esc('onceproof replay ' + quoted(report.failures[0].file))}</pre>"
         )
     return (
