@@ -1,6 +1,7 @@
 """Deviations: faults planted in the reference, each of which the suite has to find and name."""
 
 from reference_impl.deviations import (
+    mutation_access,
     mutation_first,
     mutation_keys,
     mutation_retention,
@@ -17,6 +18,7 @@ DEVIATIONS: tuple[Planted, ...] = (
     *mutation_third.THIRD.items,
     *mutation_keys.KEYS.items,
     *mutation_retention.RETENTION.items,
+    *mutation_access.ACCESS.items,
     *push_first.FIRST.items,
     *push_second.SECOND.items,
 )
