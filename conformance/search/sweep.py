@@ -85,7 +85,7 @@ def scenario_once(material: Material) -> Iterator[Program]:
 def single_faults(material: Material) -> Iterator[Program]:
     """One fault at every recorded call of the victim."""
     program, ends = material.program, material.ends
-    for point in material.points:
+    for point in _behind_own_faults(material):
         call = point.point.rpartition(":")[2]
         for action, world in _FAULTS.get(call, ()):
             if action not in material.scenario.strikes:
@@ -95,6 +95,16 @@ def single_faults(material: Material) -> Iterator[Program]:
             name = f"{action}-{world}" if world else action
             for end in ("restart",) if action == "crash" else ("restart", "continue"):
                 yield program.with_ops(f"/{point.proc}.{point.point}#{point.nth}@{name}/{end}", (*ops, *ends[end]))
+
+
+def _behind_own_faults(material: Material) -> list[Point]:
+    """The calls of the victim behind those that the script itself strikes: an earlier fault would keep these away.
+
+    A script arms right after the start, so that it counts its calls as the recording does.
+    """
+    armed = {(op.proc, op.args["point"], op.args["nth"]) for op in material.program.ops if op.op == "arm"}
+    last = max((n for n, p in enumerate(material.points) if (p.proc, p.point, p.nth) in armed), default=-1)
+    return material.points[last + 1 :]
 
 
 def outages(material: Material) -> Iterator[Program]:

@@ -2,8 +2,11 @@
 
 from reference_impl.deviations import (
     mutation_access,
+    mutation_core_cancel,
+    mutation_core_gate,
     mutation_first,
     mutation_keys,
+    mutation_outcomes,
     mutation_retention,
     mutation_second,
     mutation_third,
@@ -16,6 +19,9 @@ DEVIATIONS: tuple[Planted, ...] = (
     *mutation_first.FIRST.items,
     *mutation_second.SECOND.items,
     *mutation_third.THIRD.items,
+    *mutation_outcomes.OUTCOMES.items,
+    *mutation_core_gate.CORE_GATE.items,
+    *mutation_core_cancel.CORE_CANCEL.items,
     *mutation_keys.KEYS.items,
     *mutation_retention.RETENTION.items,
     *mutation_access.ACCESS.items,

@@ -83,7 +83,20 @@ class Index:
 
     def attempts_of(self, command: Command) -> list[str]:
         """The attempts that carry this invocation's request id."""
-        return self._by_request.get(command.request_id, [])
+        return self.attempts_under(command.request_id)
+
+    def attempts_under(self, request_id: str) -> list[str]:
+        """The attempts that carry a request id."""
+        return self._by_request.get(request_id, [])
+
+    def repetitions(self, command: Command) -> list[Command]:
+        """The invocations of the same subject, in order, this one among them."""
+        return self._by_subject.get(command.subject, [])
+
+    def clocks_within(self, command: Command) -> Iterator[Clock]:
+        """What the time was set to while a command was outstanding."""
+        first = bisect_right(self.clocks, command.seq, key=_SEQ)
+        return iter(self.clocks[first : bisect_left(self.clocks, command.until, key=_SEQ)])
 
     def owner(self, attempt: str) -> Command | None:
         """The invocation that made an attempt."""
@@ -175,6 +188,13 @@ class Index:
     @cached_property
     def _struck(self) -> frozenset[int]:
         return frozenset(f.command.seq for f in self.faults if f.command is not None)
+
+    @cached_property
+    def _by_subject(self) -> Mapping[object, list[Command]]:
+        found: dict[object, list[Command]] = {}
+        for command in self.invocations:
+            found.setdefault(command.subject, []).append(command)
+        return found
 
     @cached_property
     def _makers(self) -> Mapping[Any, Command]:

@@ -73,7 +73,10 @@ def _replayed(index: Index, originals: list[Command], observer: Command) -> Repl
     attempt, original = mine[-1]
     state = rows.state(attempt)
     moves = index.moves_of(attempt)
-    if state not in TERMINAL or not moves or moves[0].dest == "Aborted":
+    settlements = {m.dest for m in moves if m.dest in TERMINAL}
+    opened = any(m.dest == "Dispatching" for m in moves)
+    if state is None or settlements != {state} or moves[0].dest == "Aborted" or (opened and state == "Aborted"):
+        # Not settled, settled twice, aborted behind the gate, or a mere record of a refusal: judged elsewhere.
         return None
     settled = next(m.seq for m in moves if m.dest in TERMINAL)
     if not _retained(index, settled, observer):
