@@ -75,9 +75,16 @@ def observers_need_no_approval(index: Index) -> Iterator[Finding]:
         cell = _presents(index, policy, command)
         if cell is not None:
             yield Met(f"wait-{cell}" if meeting.state == "Pending" else cell)
-        if command.code in _APPROVAL:
+        if command.code in _APPROVAL and not _repeats(index, meeting):
             allowed = f"what became of {meeting.generation.owner.request_id}: no approval is looked at"
             yield Violation(allowed, command.told, command.until, "answer")
+
+
+def _repeats(index: Index, meeting: Meeting) -> bool:
+    """Whether such a refusal is the original's own outcome: it was aborted when it could not spend."""
+    command = meeting.command
+    aborted = meeting.generation.attempt_state(index.seen_by(command) + 1) == "Aborted"
+    return aborted or command.code == meeting.generation.owner.code
 
 
 def _presents(index: Index, policy: Policy, command: Command) -> str | None:
@@ -106,7 +113,7 @@ def the_original_approval_is_not_redeemed_again(index: Index) -> Iterator[Findin
             continue
         yield Met("wait" if meeting.state == "Pending" else "replay")
         allowed = f"what became of {owner.request_id}, without another look at {_reference(owner)}"
-        if command.code == "approval_replayed":
+        if command.code == "approval_replayed" and not _repeats(index, meeting):
             yield Violation(allowed, command.told, command.until, "answer")
         more = _more_spent(index, meeting)
         if any(reference == _reference(owner) for _, reference in more):
@@ -141,7 +148,8 @@ def a_replay_spends_no_other_claim(index: Index) -> Iterator[Finding]:
         allowed = f"what became of {owner.request_id}, with {mine} unspent"
         if any(reference == mine for _, reference in _more_spent(index, meeting)):
             yield Violation(allowed, f"{mine} was spent", index.seen_by(command), "rows")
-        if command.code in ("approval_refused", "approval_replayed") and presented is not None and not presented.fails:
+        refused = command.code in ("approval_refused", "approval_replayed") and not _repeats(index, meeting)
+        if refused and presented is not None and not presented.fails:
             yield Violation(allowed, command.told, command.until, "answer")
 
 
@@ -194,7 +202,8 @@ def _observed(command: Command, race: Race, index: Index) -> bool:
     """Whether the answer is an observation of the winner."""
     state = race.winner.attempt_state(index.seen_by(command) + 1)
     told = command.classification
-    return command.code not in _REFUSALS and (told == "unknown" or told == CLASSES.get(state or ""))
+    own = command.code in _REFUSALS and command.told_attempt != race.winner.attempt
+    return not own and (told == "unknown" or told == CLASSES.get(state or ""))
 
 
 _REFUSALS: Final = frozenset({*_APPROVAL, "approval_replayed"})
