@@ -1,6 +1,7 @@
 """Deviations: faults planted in the reference, each of which the suite has to find and name."""
 
 from reference_impl.deviations import (
+    mutation_access,
     mutation_core_cancel,
     mutation_core_gate,
     mutation_first,
@@ -23,6 +24,7 @@ DEVIATIONS: tuple[Planted, ...] = (
     *mutation_core_cancel.CORE_CANCEL.items,
     *mutation_keys.KEYS.items,
     *mutation_retention.RETENTION.items,
+    *mutation_access.ACCESS.items,
     *push_first.FIRST.items,
     *push_second.SECOND.items,
 )

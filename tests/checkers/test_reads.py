@@ -9,7 +9,7 @@ import pytest
 from conformance.checkers.base import Checker, Finding
 from conformance.checkers.mutation import CHECKERS
 from conformance.history import Event, History
-from tests.checkers import broken_gate
+from tests.checkers import broken_gate, broken_keys
 from tests.checkers.broken_outcomes import OUTCOME_SCHEDULES, broken_outcomes
 from tests.checkers.histories import (
     FAMILY,
@@ -66,6 +66,7 @@ def _broken() -> list[History]:
         *(h for h in (gate, unrecorded)),
         *broken_outcomes(),
         *broken_gate.broken(),
+        *broken_keys.broken_keys(),
     ]
 
 
