@@ -153,9 +153,9 @@ def older_skips_are_told_apart(index: Index, case: Case) -> Iterator[str]:
 def _older(index: Index, case: Case, requirement: str) -> Iterator[str]:
     for id_ in case.must:
         born = index.births[id_].event
-        if id_ in index.loaded and marks(born) == requirement:
-            if any(before(case.rows[x], born) for x in case.must if x != id_):
-                yield "with-earlier-sibling"
+        ahead = any(before(case.rows[x], born) for x in case.must if x != id_)
+        if ahead and id_ in index.loaded and marks(born) == requirement:
+            yield "with-earlier-sibling"
 
 
 @member_checker("GEN-010")
