@@ -5,17 +5,21 @@ from __future__ import annotations
 import datetime
 import fcntl
 import fnmatch
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, Protocol
 
+from conformance.baseline import Entry, read_baseline
 from conformance.carriers.base import Carrier, DriverProblem, SuiteProblem
 from conformance.carriers.inprocess import InProcessCarrier
 from conformance.carriers.places import remove_left_behind
+from conformance.carriers.subprocess import DEADLINE_MS
 from conformance.checkers.base import Checker
 from conformance.drivers import Identity, carrier_maker, identify, twin_maker
+from conformance.excerpt import lifecycles, tables
 from conformance.families import FAMILIES
 from conformance.families.base import Family
 from conformance.outcome import Outcome
@@ -54,6 +58,8 @@ class Options:
     seed: int = 0
     jobs: int = 1
     out: Path = Path("runs/latest")
+    baseline: Path | None = None
+    deadline_ms: int = DEADLINE_MS
 
 
 class Progress(Protocol):
@@ -75,12 +81,13 @@ class Progress(Protocol):
 def run(options: Options, progress: Progress) -> Path:
     """Do the run and return the path of its ``run.jsonl``.
 
-    Raises UsageError, UnknownDriver and DriverProblem before anything was run. An interrupt ends the record
-    with a footer that says so.
+    Raises UsageError, BaselineError, UnknownDriver and DriverProblem before anything was run. An interrupt
+    ends the record with a footer that says so.
     """
     spec = load()
+    excused = read_baseline(options.baseline, spec) if options.baseline is not None else ()
     remove_left_behind()
-    make = carrier_maker(options.driver)
+    make = carrier_maker(options.driver, deadline_ms=options.deadline_ms)
     carrier = make()
     try:
         identity = identify(carrier)
@@ -97,7 +104,7 @@ def run(options: Options, progress: Progress) -> Path:
         lock = _alone_in(options.out)
         path = options.out / "run.jsonl"
         writer = RecordWriter(path)
-        writer.write("header", **_header(options, identity, spec, judged, families))
+        writer.write("header", **_header(options, identity, spec, judged, families, excused))
         try:
             _Run(options, identity, spec, carrier, at_rung, writer, progress, {r.id for r in judged}).execute(families)
         finally:
@@ -161,6 +168,7 @@ class _Run:
             schedules=len(plan.programs),
             points=plan.points,
             out_of_tier=[list(s) for s in plan.out_of_tier],
+            tables={t: list(rows) for t, rows in family.tables().items()} if family.tables is not None else {},
         )
         self._progress.phase(family.id, len(plan.programs))
         job = Job(family, plan.programs, self._make, self._identity.readings)
@@ -217,7 +225,8 @@ class _Run:
 
     def _save(self, requirement: str, number: int, failure: Failure, schedules: int) -> None:
         name = f"{requirement}-{number}.json"
-        trace = failure.trace(self._spec.digest, self._options.driver, self._options.seed)
+        folder = os.path.relpath(Path.cwd(), self._options.out.resolve())
+        trace = failure.trace(self._spec.digest, self._options.driver, self._options.seed, folder)
         write_trace(self._options.out / name, trace)
         self._writer.write(
             "failure",
@@ -250,6 +259,9 @@ def schedule_record(outcome: Outcome, judged: set[str]) -> dict[str, Any]:
         "problem": outcome.problem,
         "blame": outcome.blame,
         "gaps": list(outcome.gaps),
+        "tables": {table: dict(rows) for table, rows in outcome.tables.items()},
+        "looks": outcome.moves.looks,
+        "transitions": {entity: dict(counts) for entity, counts in outcome.moves.counts.items()},
     }
 
 
@@ -288,7 +300,7 @@ def judged_requirements(
                 "statement": r.statement,
                 "where": r.where,
                 "source": r.source,
-                "cells": [{"id": c.id, "rung": c.rung, "needs": c.needs} for c in r.cells],
+                "cells": [{"id": c.id, "text": c.text, "rung": c.rung, "needs": c.needs} for c in r.cells],
             }
         )
         for r in chosen
@@ -346,8 +358,9 @@ def _header(
     spec: Spec,
     judged: Sequence[JudgedRequirement],
     families: Sequence[Family],
+    excused: Iterable[Entry],
 ) -> Mapping[str, Any]:
-    served = {f.id for f in families}
+    served, chosen = {f.id for f in families}, list(judged)
     planned = sum(r.status == "planned" for r in spec.requirements.values())
     return {
         "format": FORMAT,
@@ -360,13 +373,17 @@ def _header(
         "budget": options.budget,
         "seed": options.seed,
         "only": list(options.only),
+        "scenarios": list(options.scenarios),
         "filtered": bool(options.only or options.scenarios)
         or not set(identity.families) <= served
         or len(judged) < len(judged_requirements(spec, families, ())),
         "obligations": len(spec.requirements),
         "planned": planned,
         "unreachable": unreachable(spec, identity.readings),
-        "requirements": [_requirement_json(r) for r in judged],
+        "baseline": [entry.to_json() for entry in excused],
+        "requirements": [_requirement_json(r) for r in chosen],
+        "lifecycles": lifecycles(spec, sorted(served)),
+        "tables": tables(spec, sorted(served), {r.source for r in chosen}),
     }
 
 
@@ -395,5 +412,5 @@ def _requirement_json(r: JudgedRequirement) -> dict[str, Any]:
         "statement": r.statement,
         "where": r.where,
         "source": r.source,
-        "cells": [{"id": c.id, "rung": c.rung, "needs": list(c.needs)} for c in r.cells],
+        "cells": [{"id": c.id, "text": c.text, "rung": c.rung, "needs": list(c.needs)} for c in r.cells],
     }

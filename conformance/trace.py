@@ -21,7 +21,11 @@ class TraceError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """The requirement and its violation, the shrunk program and its history, and how often replays showed it."""
+    """The requirement and its violation, the shrunk program and its history, and how often replays showed it.
+
+    ``driver`` is the name or command as it was typed, and ``folder`` where: relative to the trace's own folder, so that
+    nothing of the machine is told and a tree may be moved as a whole.
+    """
 
     requirement: str
     violation: Violation
@@ -33,6 +37,7 @@ class Trace:
     failed: int
     runs: int
     shrunk_from: int
+    folder: str = "."
 
     def to_json(self) -> dict[str, Any]:
         """The trace as a JSON object."""
@@ -43,6 +48,7 @@ class Trace:
             "violation": {"allowed": v.allowed, "happened": v.happened, "seq": v.seq, "evidence": v.evidence},
             "spec": self.spec,
             "driver": self.driver,
+            "folder": self.folder,
             "seed": self.seed,
             "seen": {"failed": self.failed, "runs": self.runs},
             "shrunk_from": self.shrunk_from,
@@ -67,6 +73,7 @@ class Trace:
             failed=obj["seen"]["failed"],
             runs=obj["seen"]["runs"],
             shrunk_from=obj["shrunk_from"],
+            folder=str(obj.get("folder", ".")),
         )
 
 

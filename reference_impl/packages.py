@@ -35,7 +35,7 @@ PACKAGES: Mapping[str, Package] = {
             "mutation-host",
             MutationHost,
             mutation_schema.statements,
-            ("ledger", "dispatcher", "observer", "supervisor"),
+            ("ledger", "dispatcher", "observer", "supervisor", "admission", "approvals", "preflight"),
         ),
         Package(
             "connector-push",

@@ -6,7 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
-from conformance.cli.common import Subparsers, jobs, refuse, requirement_id, say, unusable
+from conformance.cli.common import Subparsers, add_deadline, jobs, refuse, requirement_id, say, unusable
 from conformance.search.plan import BUDGETS
 
 
@@ -39,12 +39,17 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--out", type=Path, default=Path("runs/latest"), metavar="DIR", help="where reports go (default: runs/latest)"
     )
+    parser.add_argument(
+        "--baseline", type=Path, metavar="FILE", help="known failures and declared gaps, each with a reason"
+    )
+    add_deadline(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Run, report, and return the exit code of the verdict."""
     # Imported here so that help and other commands start fast.
+    from conformance.baseline import BaselineError  # noqa: PLC0415
     from conformance.carriers.base import DriverProblem, SuiteProblem  # noqa: PLC0415
     from conformance.cli.progress import progress_for  # noqa: PLC0415
     from conformance.drivers import UnknownDriver  # noqa: PLC0415
@@ -52,7 +57,6 @@ def run(args: argparse.Namespace) -> int:
     from conformance.report.write import render  # noqa: PLC0415
     from conformance.run import Options, UsageError  # noqa: PLC0415
     from conformance.run import run as run_suite  # noqa: PLC0415
-    from statemachines.spec import load  # noqa: PLC0415
 
     options = Options(
         args.driver,
@@ -63,10 +67,12 @@ def run(args: argparse.Namespace) -> int:
         args.seed,
         args.jobs,
         args.out,
+        args.baseline,
+        args.deadline,
     )
     try:
         path = run_suite(options, progress_for())
-    except (UsageError, UnknownDriver) as problem:
+    except (UsageError, BaselineError, UnknownDriver) as problem:
         return refuse(problem)
     except DriverProblem as problem:
         return unusable(problem)
@@ -75,5 +81,5 @@ def run(args: argparse.Namespace) -> int:
     except OSError as problem:
         return refuse(f"{problem.filename or args.out}: {problem.strerror}; choose another --out")
     report = render(path)
-    say(terminal(report, load(), str(path.parent / "report.json")))
+    say(terminal(report, str(path.parent)))
     return 130 if report.footer["interrupted"] else report.verdict.exit

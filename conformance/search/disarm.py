@@ -148,6 +148,10 @@ def _arms(action: str) -> _Rule:
     return lambda _view, _index, op: op.op == "arm" and op.args["action"] == action
 
 
+def _store_down(_view: _View, _index: int, op: Op) -> bool:
+    return op.op == "arm" and (op.args["action"] == "fail" or "outage" in op.args)
+
+
 def _crashes(*calls: str) -> _Rule:
     wanted = frozenset(calls)
     return lambda _view, _index, op: (
@@ -216,7 +220,8 @@ _RULES: Final[Mapping[str, _Rule]] = {
     "lease-expiry": _overtime,
     "clock-jump": _jump,
     "metadata-drift": _drift,
-    "storage-unavailable": _arms("fail"),
+    "access-revoked": _drift,
+    "storage-unavailable": _store_down,
     "terminal-write-failure": _terminal_write,
     "lost-ack": _arms("lose-ack"),
     "cas-zero-rows": _overlap(None),
@@ -238,7 +243,7 @@ def _kinds(*kinds: str) -> _RemoteRule:
 _REMOTE: Final[Mapping[str, _RemoteRule]] = {
     "response-lost": _kinds("apply-then-drop", "drop-before-read"),
     "remote-unreachable": _kinds("refuse-connection", "drop-before-read"),
-    "remote-partial": _kinds("partial"),
+    "remote-partial": _kinds("partial", "part-done"),
     "remote-malformed": lambda b: b["kind"] == "malformed" or _status(lambda s: s < 400)(b),
     "remote-5xx": _status(lambda s: s >= 400 and s not in (404, 409)),
     "remote-404": _status(lambda s: s == 404),

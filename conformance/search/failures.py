@@ -39,8 +39,8 @@ class Failure:
             return "fail"
         return "unstable"
 
-    def trace(self, spec: str, driver: str, seed: int) -> Trace:
-        """The failure as a trace file's content."""
+    def trace(self, spec: str, driver: str, seed: int, folder: str = ".") -> Trace:
+        """The failure as a trace file's content; ``folder`` as in :class:`~conformance.trace.Trace`."""
         return Trace(
             self.requirement,
             self.violation,
@@ -52,6 +52,7 @@ class Failure:
             self.failed,
             REPLAYS,
             self.shrunk_from,
+            folder,
         )
 
 

@@ -153,8 +153,8 @@ def older_skips_are_told_apart(index: Index, case: Case) -> Iterator[str]:
 def _older(index: Index, case: Case, requirement: str) -> Iterator[str]:
     for id_ in case.must:
         born = index.births[id_].event
-        ahead = any(before(case.rows[x], born) for x in case.must if x != id_)
-        if ahead and id_ in index.loaded and marks(born) == requirement:
+        earlier = (x for x in case.must if x != id_)
+        if id_ in index.loaded and marks(born) == requirement and any(before(case.rows[x], born) for x in earlier):
             yield "with-earlier-sibling"
 
 
