@@ -24,8 +24,8 @@ class Trace:
     """The requirement and its violation, the shrunk program and its history, and how often replays showed it.
 
     ``driver`` is the name or command as it was typed, and ``folder`` where: relative to the trace's own folder, so that
-    nothing of the machine is told and a tree may be moved as a whole. ``picture`` is what the family draws of the failure
-    (lines of text, none for most families).
+    nothing of the machine is told and a tree may be moved as a whole.
+    ``picture`` is what the family draws of the failure, as lines; most families draw nothing.
     """
 
     requirement: str

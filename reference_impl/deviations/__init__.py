@@ -11,6 +11,7 @@ from reference_impl.deviations import (
     mutation_third,
     push_first,
     push_second,
+    settle_bugs,
     settle_generation,
     settle_order,
     settle_window,
@@ -31,4 +32,5 @@ DEVIATIONS: tuple[Planted, ...] = (
     *settle_window.WINDOW.items,
     *settle_generation.GENERATION.items,
     *settle_order.ORDER.items,
+    *settle_bugs.BUGS.items,
 )

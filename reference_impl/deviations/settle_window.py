@@ -199,6 +199,7 @@ class CollapsedRowsRemoved(Finisher):
         if recorded and outcome == "success":
             gone = tx.query("SELECT event FROM work_items WHERE served = ?", (held.event,))
             for row in gone:
+                tx.execute("UPDATE work_items SET served = NULL WHERE served = ?", (row["event"],))
                 tx.execute("DELETE FROM work_items WHERE event = ?", (row["event"],))
                 tx.execute("DELETE FROM events WHERE event = ?", (row["event"],))
         return recorded
