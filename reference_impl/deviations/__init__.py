@@ -12,6 +12,10 @@ from reference_impl.deviations import (
     mutation_third,
     push_first,
     push_second,
+    settle_bugs,
+    settle_generation,
+    settle_order,
+    settle_window,
 )
 from reference_impl.planting import Planted
 
@@ -27,4 +31,8 @@ DEVIATIONS: tuple[Planted, ...] = (
     *mutation_access.ACCESS.items,
     *push_first.FIRST.items,
     *push_second.SECOND.items,
+    *settle_window.WINDOW.items,
+    *settle_generation.GENERATION.items,
+    *settle_order.ORDER.items,
+    *settle_bugs.BUGS.items,
 )
