@@ -16,7 +16,7 @@ from conformance.carriers.base import Carrier, DriverProblem, SuiteProblem
 from conformance.carriers.inprocess import InProcessCarrier
 from conformance.carriers.places import remove_left_behind
 from conformance.carriers.subprocess import DEADLINE_MS
-from conformance.drivers import Identity, carrier_maker, identify, twin_maker
+from conformance.drivers import PATIENCE_MS, Identity, carrier_maker, identify, twin_maker
 from conformance.families import FAMILIES
 from conformance.families.base import Family
 from conformance.outcome import Outcome
@@ -45,7 +45,7 @@ class UsageError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What to run: see ``onceproof run --help``."""
+    """What to run: see ``onceproof run --help``. ``env`` is the environment of driver processes; None means ours."""
 
     driver: str = "reference"
     profiles: tuple[str, ...] = ()
@@ -56,6 +56,7 @@ class Options:
     jobs: int = 1
     out: Path = Path("runs/latest")
     deadline_ms: int = DEADLINE_MS
+    env: Mapping[str, str] | None = None
 
 
 class Progress(Protocol):
@@ -82,10 +83,10 @@ def run(options: Options, progress: Progress) -> Path:
     """
     spec = load()
     remove_left_behind()
-    make = carrier_maker(options.driver, deadline_ms=options.deadline_ms)
+    make = carrier_maker(options.driver, env=options.env, deadline_ms=options.deadline_ms)
     carrier = make()
     try:
-        identity = identify(carrier)
+        identity = identify(carrier, patience_ms=min(PATIENCE_MS, options.deadline_ms))
 
         def at_rung() -> Carrier:
             made = make()

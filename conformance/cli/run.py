@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from pathlib import Path
 
 from conformance.cli.common import Subparsers, add_deadline, jobs, refuse, requirement_id, say, unusable
@@ -47,6 +48,7 @@ def run(args: argparse.Namespace) -> int:
     """Run, report, and return the exit code of the verdict."""
     # Imported here so that help and other commands start fast.
     from conformance.carriers.base import DriverProblem, SuiteProblem  # noqa: PLC0415
+    from conformance.carriers.orphans import Mark  # noqa: PLC0415
     from conformance.cli.progress import progress_for  # noqa: PLC0415
     from conformance.drivers import UnknownDriver  # noqa: PLC0415
     from conformance.report.terminal import terminal  # noqa: PLC0415
@@ -55,6 +57,7 @@ def run(args: argparse.Namespace) -> int:
     from conformance.run import run as run_suite  # noqa: PLC0415
     from statemachines.spec import load  # noqa: PLC0415
 
+    mark = Mark()
     options = Options(
         args.driver,
         tuple(args.profile),
@@ -65,6 +68,7 @@ def run(args: argparse.Namespace) -> int:
         args.jobs,
         args.out,
         args.deadline,
+        mark.environment(),
     )
     try:
         path = run_suite(options, progress_for())
@@ -76,6 +80,10 @@ def run(args: argparse.Namespace) -> int:
         return refuse(f"the suite failed, which says nothing about the driver: {problem}", 5)
     except OSError as problem:
         return refuse(f"{problem.filename or args.out}: {problem.strerror}; choose another --out")
+    finally:
+        if left := mark.end(0):
+            note = f"note: {left} of the driver's processes outlived it and were ended; `onceproof doctor` says more"
+            print(note, file=sys.stderr)
     report = render(path)
     say(terminal(report, load(), str(path.parent / "report.json")))
     return 130 if report.footer["interrupted"] else report.verdict.exit
