@@ -1,7 +1,8 @@
 """The kill matrix: every deviation has to be found, every legal variant to survive, every lazy driver to fail.
 
-The written selection is the ``ci`` sweep of the family (scenarios, single faults, remote faults, one preemption),
-all of it, without the random walks and without stopping at the first find.
+Which schedules a suspect runs is written in :mod:`conformance.search.selection`: a part of the ``ci`` sweep of its
+family, fixed before it starts, without the random walks and without stopping at the first find. ``full`` is the whole
+sweep for each, which takes hours.
 """
 
 from __future__ import annotations
@@ -14,11 +15,15 @@ from typing import Any, Final
 
 from conformance.carriers.base import Carrier
 from conformance.families import FAMILIES
+from conformance.families.base import Family
 from conformance.outcome import run_schedule
 from conformance.run import judged_requirements, narrowed, schedule_record
-from conformance.search.plan import make_plan
-from conformance.search.pool import begin_worker
-from conformance.verdict import Tally, standings
+from conformance.search import selection
+from conformance.search.plan import lay_out, make_plan
+from conformance.search.pool import Job, begin_worker, outcomes, sheets
+from conformance.search.program import Program
+from conformance.search.selection import Base, Cell
+from conformance.verdict import JudgedRequirement, Tally, standings
 from statemachines.spec import load
 
 BUDGET: Final = "ci"
@@ -66,14 +71,37 @@ class Result:
         return not self.named and not self.problems and not self.uncovered and not self.missed
 
 
-_suspects: Sequence[Suspect] = ()
-_scenarios: tuple[str, ...] = ()
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What the workers inherit: the suspects, the families as narrowed, and the reference's sweep of each (if used)."""
+
+    suspects: Sequence[Suspect]
+    families: Mapping[str, Family]
+    bases: Mapping[str, Base]
 
 
-def matrix(suspects: Sequence[Suspect], jobs: int, scenarios: Sequence[str] = ()) -> Iterator[Result]:
-    """The results in order, from ``jobs`` processes; ``scenarios`` are patterns that narrow the selection."""
-    global _suspects, _scenarios
-    _suspects, _scenarios = suspects, tuple(scenarios)
+_task = _Task((), {}, {})
+
+
+def matrix(
+    suspects: Sequence[Suspect],
+    jobs: int,
+    reference: Callable[[], Carrier] | None = None,
+    scenarios: Sequence[str] = (),
+) -> Iterator[Result]:
+    """The results in order, from ``jobs`` processes.
+
+    What the ``reference`` meets decides the selection; without it every suspect runs its whole sweep. ``scenarios`` are
+    patterns that narrow the sweep itself.
+    """
+    global _task  # noqa: PLW0603 - inherited by the forked workers
+    families = {id_: FAMILIES[id_] for id_ in dict.fromkeys(suspect.family for suspect in suspects)}
+    if scenarios:
+        families = {f.id: f for f in narrowed(FAMILIES.values(), scenarios)}
+        suspects = [s for s in suspects if s.family in families]
+    selected = {s.family for s in suspects if s.kind != "lazy"} if reference else set()
+    bases = {id_: base_of(families[id_], reference, jobs) for id_ in families if reference and id_ in selected}
+    _task = _Task(suspects, families, bases)
     if jobs <= 1:
         yield from map(_examine, range(len(suspects)))
         return
@@ -81,23 +109,41 @@ def matrix(suspects: Sequence[Suspect], jobs: int, scenarios: Sequence[str] = ()
         yield from pool.imap(_examine, range(len(suspects)), chunksize=1)
 
 
+def base_of(family: Family, reference: Callable[[], Carrier], jobs: int) -> Base:
+    """The whole sweep of a family on the reference, from which selections are made."""
+    laid = sheets(family, reference, BUDGET, jobs)
+    programs = [program for sheet in laid for program in sheet.programs]
+    met: dict[str, frozenset[Cell]] = {}
+    for outcome in outcomes(Job(family, programs, reference, {}), jobs):
+        met[outcome.schedule] = frozenset((r, cell) for r, cells in outcome.met.items() for cell in cells)
+    return Base({sheet.scenario: sheet for sheet in laid}, met)
+
+
 def _examine(number: int) -> Result:
-    suspect = _suspects[number]
-    family = FAMILIES[suspect.family]
-    if _scenarios:
-        (family,) = narrowed([family], _scenarios)
+    suspect = _task.suspects[number]
+    family = _task.families[suspect.family]
     carrier = suspect.make()
     requirements = judged_requirements(load(), [family], ())
+    unreachable = _unreachable(suspect)
     judged = {r.id for r in requirements}
     tally, first = Tally(), None
-    plan = make_plan(family, carrier, BUDGET)
-    for count, program in enumerate(plan.programs, 1):
+
+    def take(program: Program) -> None:
+        nonlocal first
         record = schedule_record(run_schedule(family, program, carrier, suspect.readings), judged)
         tally.add(record)
         if first is None and suspect.names in record["named"]:
-            first = count
+            first = tally.schedules
+
+    selected, rest = _schedules(suspect, family, carrier)
+    for program in selected:
+        take(program)
+    for program in rest:
+        if not _uncovered(requirements, tally, unreachable):
+            break
+        take(program)
     carrier.shutdown()
-    found = standings(requirements, tally, "L2", _unreachable(suspect), {})
+    found = standings(requirements, tally, "L2", unreachable, {})
     return Result(
         suspect.kind,
         suspect.id,
@@ -110,6 +156,27 @@ def _examine(number: int) -> Result:
         len(tally.problems),
         tuple(s.requirement.id for s in found if s.status == "uncovered"),
     )
+
+
+def _schedules(suspect: Suspect, family: Family, carrier: Carrier) -> tuple[Sequence[Program], Sequence[Program]]:
+    """What a suspect runs, and what it runs beyond that for as long as cells lack."""
+    base = _task.bases.get(family.id)
+    if base is None or suspect.kind == "lazy":
+        return make_plan(family, carrier, BUDGET).programs, ()
+    # What a deviation of one place does elsewhere is not recorded anew. A variant has to miss no fault.
+    known = base.sheets if suspect.kind == "deviation" else {}
+    laid = [lay_out(family, s, carrier, BUDGET, known.get(s.id)) for s in family.scenarios]
+    programs = [program for sheet in laid for program in sheet.programs]
+    if suspect.kind == "deviation":
+        return selection.apply(selection.for_deviation(base, suspect.names), base, programs), ()
+    selected = selection.apply(selection.for_variant(base), base, programs)
+    ids = {program.id for program in selected}
+    return selected, [program for program in programs if program.id not in ids]
+
+
+def _uncovered(requirements: Sequence[JudgedRequirement], tally: Tally, unreachable: Sequence[str]) -> list[str]:
+    found = standings(requirements, tally, "L2", unreachable, {})
+    return [s.requirement.id for s in found if s.status == "uncovered"]
 
 
 def _unreachable(suspect: Suspect) -> list[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +16,10 @@ Record = Mapping[str, Any]
 MEMBERS: Final[dict[str, frozenset[str]]] = {
     "header": frozenset(
         {"suite", "spec", "started", "driver", "identity", "budget", "seed", "filtered", "obligations", "planned"}
-        | {"unreachable", "requirements"}
+        | {"unreachable", "requirements", "baseline", "only", "scenarios"}
     ),
-    "plan": frozenset({"family", "points", "out_of_tier"}),
-    "schedule": frozenset({"id", "met", "faults", "missed", "named", "problem", "blame", "gaps"}),
+    "plan": frozenset({"family", "points", "out_of_tier", "tables"}),
+    "schedule": frozenset({"id", "met", "faults", "missed", "named", "problem", "blame", "gaps", "tables"}),
     "differential": frozenset({"family", "sample", "different"}),
     "failure": frozenset({"requirement", "stability", "schedules", "file", "trace"}),
     "footer": frozenset({"records", "complete", "interrupted", "seconds"}),
@@ -89,9 +91,14 @@ def read_run(path: Path) -> RunRecord:
     )
 
 
+def _opened(path: Path) -> IO[str]:
+    """A record as it was written, or compressed as it is published."""
+    return gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
+
+
 def _lines(path: Path) -> Iterator[tuple[int, Record]]:
     try:
-        with path.open(encoding="utf-8") as file:
+        with _opened(path) as file:
             for number, line in enumerate(file, 1):
                 try:
                     record = json.loads(line)
@@ -100,6 +107,8 @@ def _lines(path: Path) -> Iterator[tuple[int, Record]]:
                 if not isinstance(record, dict):
                     raise RecordError(f"{path}:{number}: a record must be an object, not {type(record).__name__}")
                 yield number, record
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise RecordError(f"{path}: it is no whole gzip file; give the record that was published") from None
     except OSError as problem:
         raise RecordError(f"{path}: {problem.strerror}; give the run.jsonl of a run") from None
     except UnicodeDecodeError:

@@ -12,11 +12,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, Protocol
 
+from conformance.baseline import Entry, read_baseline
 from conformance.carriers.base import Carrier, DriverProblem, SuiteProblem
 from conformance.carriers.inprocess import InProcessCarrier
 from conformance.carriers.places import remove_left_behind
 from conformance.carriers.subprocess import DEADLINE_MS
 from conformance.drivers import PATIENCE_MS, Identity, carrier_maker, identify, twin_maker
+from conformance.excerpt import lifecycles, tables
 from conformance.families import FAMILIES
 from conformance.families.base import Family
 from conformance.outcome import Outcome
@@ -55,6 +57,7 @@ class Options:
     seed: int = 0
     jobs: int = 1
     out: Path = Path("runs/latest")
+    baseline: Path | None = None
     deadline_ms: int = DEADLINE_MS
     env: Mapping[str, str] | None = None
 
@@ -78,10 +81,11 @@ class Progress(Protocol):
 def run(options: Options, progress: Progress) -> Path:
     """Do the run and return the path of its ``run.jsonl``.
 
-    Raises UsageError, UnknownDriver and DriverProblem before anything was run. An interrupt ends the record
-    with a footer that says so.
+    Raises UsageError, BaselineError, UnknownDriver and DriverProblem before anything was run. An interrupt
+    ends the record with a footer that says so.
     """
     spec = load()
+    excused = read_baseline(options.baseline, spec) if options.baseline is not None else ()
     remove_left_behind()
     make = carrier_maker(options.driver, env=options.env, deadline_ms=options.deadline_ms)
     carrier = make()
@@ -100,7 +104,7 @@ def run(options: Options, progress: Progress) -> Path:
         lock = _alone_in(options.out)
         path = options.out / "run.jsonl"
         writer = RecordWriter(path)
-        writer.write("header", **_header(options, identity, spec, judged, families))
+        writer.write("header", **_header(options, identity, spec, judged, families, excused))
         try:
             _Run(options, identity, spec, carrier, at_rung, writer, progress, {r.id for r in judged}).execute(families)
         finally:
@@ -164,6 +168,7 @@ class _Run:
             schedules=len(plan.programs),
             points=plan.points,
             out_of_tier=[list(s) for s in plan.out_of_tier],
+            tables={t: list(rows) for t, rows in family.tables().items()} if family.tables is not None else {},
         )
         self._progress.phase(family.id, len(plan.programs))
         job = Job(family, plan.programs, self._make, self._identity.readings)
@@ -254,6 +259,9 @@ def schedule_record(outcome: Outcome, judged: set[str]) -> dict[str, Any]:
         "problem": outcome.problem,
         "blame": outcome.blame,
         "gaps": list(outcome.gaps),
+        "tables": {table: dict(rows) for table, rows in outcome.tables.items()},
+        "looks": outcome.moves.looks,
+        "transitions": {entity: dict(counts) for entity, counts in outcome.moves.counts.items()},
     }
 
 
@@ -281,7 +289,7 @@ def judged_requirements(spec: Spec, families: Iterable[Family], only: Iterable[s
                 "statement": r.statement,
                 "where": r.where,
                 "source": r.source,
-                "cells": [{"id": c.id, "rung": c.rung, "needs": c.needs} for c in r.cells],
+                "cells": [{"id": c.id, "text": c.text, "rung": c.rung, "needs": c.needs} for c in r.cells],
             }
         )
         for r in chosen
@@ -326,8 +334,9 @@ def _header(
     spec: Spec,
     judged: Iterable[JudgedRequirement],
     families: Iterable[Family],
+    excused: Iterable[Entry],
 ) -> Mapping[str, Any]:
-    served = {f.id for f in families}
+    served, chosen = {f.id for f in families}, list(judged)
     planned = sum(r.status == "planned" for r in spec.requirements.values())
     return {
         "format": FORMAT,
@@ -340,11 +349,15 @@ def _header(
         "budget": options.budget,
         "seed": options.seed,
         "only": list(options.only),
+        "scenarios": list(options.scenarios),
         "filtered": bool(options.only or options.scenarios) or not set(identity.families) <= served,
         "obligations": len(spec.requirements),
         "planned": planned,
         "unreachable": unreachable(spec, identity.readings),
-        "requirements": [_requirement_json(r) for r in judged],
+        "baseline": [entry.to_json() for entry in excused],
+        "requirements": [_requirement_json(r) for r in chosen],
+        "lifecycles": lifecycles(spec, sorted(served)),
+        "tables": tables(spec, sorted(served), {r.source for r in chosen}),
     }
 
 
@@ -373,5 +386,5 @@ def _requirement_json(r: JudgedRequirement) -> dict[str, Any]:
         "statement": r.statement,
         "where": r.where,
         "source": r.source,
-        "cells": [{"id": c.id, "rung": c.rung, "needs": list(c.needs)} for c in r.cells],
+        "cells": [{"id": c.id, "text": c.text, "rung": c.rung, "needs": list(c.needs)} for c in r.cells],
     }

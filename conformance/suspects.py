@@ -11,6 +11,13 @@ from conformance.lazy import LAZY, LazyCarrier
 from conformance.mutants import Suspect
 
 
+def reference() -> Carrier:
+    """The reference itself: what it meets decides which schedules the suspects run."""
+    from reference_impl.driver import Reference  # noqa: PLC0415
+
+    return InProcessCarrier("reference", Reference)
+
+
 def all_suspects() -> list[Suspect]:
     """Deviations, variants and lazy drivers, in this order."""
     # The reference is a driver like any other: the suite meets it only here and where it is asked for by name.

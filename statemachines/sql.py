@@ -7,7 +7,7 @@ delete triggers of `INSERT OR REPLACE` only with `PRAGMA recursive_triggers = ON
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from statemachines.model import Lifecycle
 
@@ -30,62 +30,44 @@ def occupying(lc: Lifecycle, column: str = "state") -> str:
 
 
 def guard_triggers(lc: Lifecycle, table: str, id_column: str, state_column: str = "state") -> tuple[str, ...]:
-    """Triggers that abort a move which is no edge of the lifecycle.
+    """Triggers that abort a move which is no edge of the lifecycle: one for each kind of statement, as short as can be.
 
     They refuse: an insert in a state that no creation leads to; an insert over a row with the same id; a
     change of state along no edge; writing a state over itself where a `never` names that; a change of the
     id; and removal of a row where a `never` names it (`dest: null`). Raises ValueError for a name that is
     no plain SQL name.
     """
+    # Every connection reads all of this anew, and compiles it into each statement on the table. So moves are looked up
+    # in one list, and one sentence serves all: before SQLite 3.47 the message of RAISE has to be a literal.
     ident, state = _name(id_column), _name(state_column)
-    leads = {name: sorted({dest for start, dest in lc.edges if start == name}) for name in lc.states}
     created = sorted(dest for source, dest in lc.edges if source is None)
-    moves = [
-        f"(OLD.{state} = {_text(source)} AND NEW.{state} IN ({_texts(dests)}))"
-        for source, dests in leads.items()
-        if dests
-    ]
-    reasons = {
-        source: f"{lc.id}: {source} may only become {', '.join(dests)}" if dests else f"{lc.id}: {source} is final"
-        for source, dests in leads.items()
-    }
-    again = [name for name in lc.states if (name, name) in lc.forbidden and (name, name) not in lc.edges]
-    kept = [name for name in lc.states if (name, None) in lc.forbidden]
-    insert, update, delete = (
-        f"BEFORE {event} ON {_name(table)}" for event in ("INSERT", f"UPDATE OF {state}", "DELETE")
+    moves = sorted(f"{source}>{dest}" for source, dest in lc.edges if source is not None)
+    # Every other state may be written over itself: nothing changes then.
+    same = sorted(
+        f"{name}>{name}" for name in lc.states if (name, name) not in lc.forbidden and f"{name}>{name}" not in moves
     )
+    kept = [name for name in lc.states if (name, None) in lc.forbidden]
     found = [
         _trigger(
-            f"{table}_guard_insert {insert}",
-            f"(NEW.{state} IN ({_texts(created)})) IS NOT TRUE",
-            _abort(f"{lc.id}: a row begins as {' or '.join(created)}"),
+            f"{table}_guard_insert BEFORE INSERT ON {_name(table)}",
+            {
+                f"(NEW.{state} IN ({_texts(created)})) IS NOT TRUE": f"{lc.id}: a row begins as {' or '.join(created)}",
+                f"EXISTS (SELECT 1 FROM {table} WHERE {ident} = NEW.{ident})": f"{lc.id}: a row with this id exists",
+            },
         ),
         _trigger(
-            f"{table}_guard_replace {insert}",
-            f"EXISTS (SELECT 1 FROM {table} WHERE {ident} = NEW.{ident})",
-            _abort(f"{lc.id}: a row with this id exists"),
-        ),
-        _trigger(
-            f"{table}_guard_update {update}",
-            f"OLD.{state} IS NOT NEW.{state} AND ({' OR '.join(moves) or '0'}) IS NOT TRUE",
-            # The message of RAISE must be a literal before SQLite 3.47, so each state has its own.
-            f"CASE OLD.{state} "
-            + " ".join(f"WHEN {_text(source)} THEN {_abort(why)}" for source, why in reasons.items())
-            + f" ELSE {_abort(f'{lc.id}: the row is in no known state')} END",
-        ),
-        _trigger(
-            f"{table}_guard_id BEFORE UPDATE OF {ident} ON {table}",
-            f"OLD.{ident} IS NOT NEW.{ident}",
-            _abort(f"{lc.id}: the id of a row is fixed"),
+            f"{table}_guard_update BEFORE UPDATE OF {ident}, {state} ON {table}",
+            {
+                f"OLD.{ident} IS NOT NEW.{ident}": f"{lc.id}: the id of a row is fixed",
+                f"(OLD.{state} || '>' || NEW.{state} IN ({_texts((*moves, *same))})) IS NOT TRUE": (
+                    f"{lc.id}: no edge leads from this state to that one"
+                ),
+            },
         ),
     ]
-    if again:
-        condition = f"OLD.{state} = NEW.{state} AND OLD.{state} IN ({_texts(again)})"
-        why = _abort(f"{lc.id}: {', '.join(again)} cannot be written over itself")
-        found.append(_trigger(f"{table}_guard_again {update}", condition, why))
     if kept:
-        why = _abort(f"{lc.id}: a row in {', '.join(kept)} is never removed")
-        found.append(_trigger(f"{table}_guard_delete {delete}", f"OLD.{state} IN ({_texts(kept)})", why))
+        why = {f"OLD.{state} IN ({_texts(kept)})": f"{lc.id}: a row in {', '.join(kept)} is never removed"}
+        found.append(_trigger(f"{table}_guard_delete BEFORE DELETE ON {table}", why))
     return tuple(found)
 
 
@@ -106,12 +88,10 @@ def log_triggers(
     )
 
 
-def _trigger(head: str, condition: str, action: str) -> str:
-    return f"CREATE TRIGGER {head} WHEN {condition} BEGIN SELECT {action}; END"
-
-
-def _abort(message: str) -> str:
-    return f"RAISE(ABORT, {_text(message)})"
+def _trigger(head: str, refusals: Mapping[str, str]) -> str:
+    """A trigger that refuses with the message of the first condition that holds."""
+    cases = " ".join(f"WHEN {condition} THEN RAISE(ABORT, {_text(why)})" for condition, why in refusals.items())
+    return f"CREATE TRIGGER {head} BEGIN SELECT CASE {cases} END; END"
 
 
 def _name(word: str) -> str:

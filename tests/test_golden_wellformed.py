@@ -10,7 +10,7 @@ import yaml
 
 GOLDEN = Path(__file__).parent / "golden"
 FILES = sorted(GOLDEN.glob("*.yaml"))
-MACHINES = ["mutation_attempt", "key_reservation", "remote_link", "create_attempt"]
+MACHINES = ["mutation_attempt", "key_reservation", "approval", "remote_link", "create_attempt"]
 
 
 def load(name: str) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def rows_with_a_place(node: Any) -> Iterator[dict[str, Any]]:
             yield from rows_with_a_place(value)
 
 
-def test_the_eight_agreed_files_exist() -> None:
+def test_the_nine_agreed_files_exist() -> None:
     assert {path.stem for path in FILES} == {f"{name}_edges" for name in MACHINES} | {
         "mutation_outcome",
         "replay_boundary",

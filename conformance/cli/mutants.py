@@ -6,9 +6,14 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from conformance.cli.common import Subparsers, jobs, nearest, refuse
+from conformance.cli.counting import CountProgress
+
+if TYPE_CHECKING:
+    from conformance.mutants import Result
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -17,8 +22,13 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.add_argument("--only", action="append", default=[], metavar="ID", help="only this one (may be repeated)")
     parser.add_argument(
-        "--scenario", action="append", default=[], metavar="PATTERN", help="a quick look: only matching scenarios"
+        "--scenario",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="a quick look: only matching scenarios, with all their schedules",
     )
+    parser.add_argument("--full", action="store_true", help="every schedule for every suspect (hours), no selection")
     parser.add_argument("--jobs", type=jobs, default=os.cpu_count() or 1, metavar="N")
     parser.set_defaults(run=run)
 
@@ -26,7 +36,7 @@ def add_parser(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the matrix; exit 1 if it does not prove what it has to."""
     from conformance.mutants import document, judge_matrix, matrix  # noqa: PLC0415
-    from conformance.suspects import all_suspects  # noqa: PLC0415
+    from conformance.suspects import all_suspects, reference  # noqa: PLC0415
 
     suspects = all_suspects()
     known = [s.id for s in suspects]
@@ -35,12 +45,14 @@ def run(args: argparse.Namespace) -> int:
             return refuse(f"there is no deviation, variant or lazy driver {wanted!r}{nearest(wanted, known)}")
     chosen = [s for s in suspects if not args.only or s.id in args.only]
     results = []
-    for result in matrix(chosen, args.jobs, args.scenario):
+    progress = CountProgress(sys.stderr, "kill matrix", len(chosen))
+    for result in matrix(chosen, args.jobs, None if args.full or args.scenario else reference, args.scenario):
         results.append(result)
+        progress.clear()
         if args.format == "text":
             print(_line(result), flush=True)
-        else:
-            print(f"{len(results)}/{len(chosen)} {result.id}", file=sys.stderr)
+        progress.done(len(results), result.id)
+    progress.clear()
     judgement = judge_matrix(results)
     if args.format == "json":
         print(json.dumps(document(results, judgement), indent=1))
@@ -49,10 +61,7 @@ def run(args: argparse.Namespace) -> int:
     return 1 if judgement.complaints else 0
 
 
-def _line(result: object) -> str:
-    from conformance.mutants import Result  # noqa: PLC0415
-
-    assert isinstance(result, Result)
+def _line(result: Result) -> str:
     named = ", ".join(f"{name} {count}" for name, count in result.named.items()) or "nothing named"
     if result.kind == "deviation":
         word = f"found after {result.first}" if result.found else "SURVIVED"
@@ -63,8 +72,7 @@ def _line(result: object) -> str:
     return f"{result.kind:<10} {result.id:<34} {result.names:<14} {word:<16} of {result.schedules:<5} {named}"
 
 
-def _summary(complaints: Sequence[str], middle: float, totals: dict[str, int] | object) -> None:
-    assert isinstance(totals, dict)
+def _summary(complaints: Sequence[str], middle: float, totals: Mapping[str, int]) -> None:
     print(
         f"\n{totals['found']} of {totals['deviations']} deviations found, a median of {middle:g} named;"
         f" {totals['survived']} of {totals['variants']} variants survived; {totals['lazy']} lazy drivers"

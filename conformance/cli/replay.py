@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     from dataclasses import replace as with_members  # noqa: PLC0415
 
     again = with_members(trace, violation=failing[0][0], history=failing[0][1], failed=len(failing), runs=len(seen))
-    say(story(again, spec, str(args.file)))
+    say(story(again, spec.requirements, str(args.file)))
     return 1
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,6 +39,9 @@ class Family:
 
     ``tail`` is the family's part of every epilogue, after the callers' retries. ``roles`` maps a fault name to the
     commands that realise it, or that make its second party (see :mod:`conformance.search.disarm`).
+
+    ``exercised`` says which rows of tables one history exercised, as ``table/row``, from evidence only; ``tables`` are
+    the tables that it speaks of, each with the rows that a run is expected to exercise.
     """
 
     id: str
@@ -51,3 +54,5 @@ class Family:
     #: What a driver of this family says when all is done, when it refuses, and when it does not know.
     lazy: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     roles: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    exercised: Callable[[Any], Iterable[str]] | None = None
+    tables: Callable[[], Mapping[str, tuple[str, ...]]] | None = None

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from conformance.history import Event
 from conformance.trace import Trace
 from statemachines.plain import plain
-from statemachines.spec import Spec
 
 _WIDTH = 52
 _LINE = 118
@@ -28,11 +27,30 @@ class Step:
     ledger: list[str] = field(default_factory=list)
 
 
-def story(trace: Trace, spec: Spec, file: str) -> str:
+class Judged(Protocol):
+    """What a story says of the requirement that was violated."""
+
+    @property
+    def statement(self) -> str:
+        """What it demands."""
+        ...
+
+    @property
+    def source(self) -> str:
+        """The document that demands it."""
+        ...
+
+    @property
+    def where(self) -> str:
+        """The place in the document."""
+        ...
+
+
+def story(trace: Trace, requirements: Mapping[str, Judged], file: str) -> str:
     """The failure as plain text, ending in a line break."""
-    requirement = spec.requirements.get(trace.requirement)
-    statement = requirement.statement.rstrip(".") if requirement else "unknown requirement"
-    where = f"{requirement.source} {requirement.where}" if requirement else ""
+    requirement = requirements.get(trace.requirement)
+    statement = plain(requirement.statement.rstrip(".")) if requirement else "unknown requirement"
+    where = plain(f"{requirement.source} {requirement.where}") if requirement else ""
     told = steps(trace.history.events)
     head = f"FAIL  {plain(trace.requirement)}  {statement}"
     out = [

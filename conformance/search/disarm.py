@@ -133,6 +133,10 @@ def _arms(action: str) -> _Rule:
     return lambda _view, _index, op: op.op == "arm" and op.args["action"] == action
 
 
+def _store_down(_view: _View, _index: int, op: Op) -> bool:
+    return op.op == "arm" and (op.args["action"] == "fail" or "outage" in op.args)
+
+
 def _crashes(*calls: str) -> _Rule:
     wanted = frozenset(calls)
     return lambda _view, _index, op: (
@@ -201,7 +205,7 @@ _RULES: Final[Mapping[str, _Rule]] = {
     "lease-expiry": _overtime,
     "clock-jump": _jump,
     "metadata-drift": _drift,
-    "storage-unavailable": _arms("fail"),
+    "storage-unavailable": _store_down,
     "terminal-write-failure": _terminal_write,
     "lost-ack": _arms("lose-ack"),
     "cas-zero-rows": _overlap(None),

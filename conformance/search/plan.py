@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from conformance.carriers.base import Carrier
 from conformance.families.base import Family
 from conformance.search import sweep
+from conformance.search.process import Point
 from conformance.search.program import Program
 from conformance.search.record import OutOfTier, record
+from conformance.search.scenario import Scenario
 
 Maker = Callable[[sweep.Material], Iterator[Program]]
 
@@ -21,6 +23,7 @@ BUDGETS: Final[dict[str, tuple[Maker, ...]]] = {
     "ci": (
         sweep.scenario_once,
         sweep.single_faults,
+        sweep.outages,
         sweep.remote_faults,
         sweep.preemptions,
         sweep.second_preemptions,
@@ -28,6 +31,7 @@ BUDGETS: Final[dict[str, tuple[Maker, ...]]] = {
     "nightly": (
         sweep.scenario_once,
         sweep.single_faults,
+        sweep.outages,
         sweep.remote_faults,
         sweep.preemptions,
         sweep.second_preemptions,
@@ -45,27 +49,57 @@ class Plan:
     points: int
 
 
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """The schedules of one scenario on one driver; ``basis`` is what was recorded, ``reason`` why there are none."""
+
+    scenario: str
+    basis: tuple[Program, tuple[Point, ...]] | None
+    programs: tuple[Program, ...]
+    points: int
+    reason: str | None = None
+
+
+def lay_out(family: Family, scenario: Scenario, carrier: Carrier, budget: str, known: Sheet | None = None) -> Sheet:
+    """Record one scenario, then make the schedules of the budget from it.
+
+    A ``known`` sheet is returned as it is if the recording comes out the same: what it was made from is there then.
+    """
+    try:
+        recording = record(scenario.program(), carrier, family.contract)
+    except OutOfTier as reason:
+        return Sheet(scenario.id, None, (), 0, str(reason))
+    basis = (recording.program, recording.points)
+    if known is not None and known.basis == basis:
+        return known
+    material = sweep.Material(
+        recording,
+        scenario,
+        sweep.epilogues(scenario, family.tail),
+        lambda program: record(program, carrier, family.contract),
+    )
+    programs = tuple(program for make in BUDGETS[budget] for program in make(material))
+    return Sheet(scenario.id, basis, programs, len(material.points))
+
+
+def joined(sheets: Iterable[Sheet]) -> Plan:
+    """The plan that the sheets of a family's scenarios make, in their order."""
+    laid = tuple(sheets)
+    return Plan(
+        tuple(program for sheet in laid for program in sheet.programs),
+        tuple((sheet.scenario, sheet.reason) for sheet in laid if sheet.reason is not None),
+        sum(sheet.points for sheet in laid),
+    )
+
+
 def make_plan(family: Family, carrier: Carrier, budget: str) -> Plan:
     """Record every scenario of the family once, then lay out the schedules of the budget."""
-    programs: list[Program] = []
-    skipped: list[tuple[str, str]] = []
-    points = 0
-    for scenario in family.scenarios:
-        try:
-            recording = record(scenario.program(), carrier, family.contract)
-        except OutOfTier as reason:
-            skipped.append((scenario.id, str(reason)))
-            continue
-        material = sweep.Material(
-            recording,
-            scenario,
-            sweep.epilogues(scenario, family.tail),
-            lambda program: record(program, carrier, family.contract),
-        )
-        points += len(material.points)
-        for make in BUDGETS[budget]:
-            programs.extend(make(material))
-    return Plan(tuple(programs), tuple(skipped), points)
+    return joined(lay_out(family, scenario, carrier, budget) for scenario in family.scenarios)
+
+
+def stratum(program: Program) -> str:
+    """What a schedule has in common with those that differ in the recorded call alone: its id without that."""
+    return _POINT.sub("", program.id)
 
 
 def stratified(programs: Sequence[Program], per_stratum: int) -> tuple[Program, ...]:
@@ -73,9 +107,9 @@ def stratified(programs: Sequence[Program], per_stratum: int) -> tuple[Program, 
     taken: dict[str, int] = {}
     sample = []
     for program in programs:
-        stratum = _POINT.sub("", program.id)
-        if taken.get(stratum, 0) < per_stratum:
-            taken[stratum] = taken.get(stratum, 0) + 1
+        name = stratum(program)
+        if taken.get(name, 0) < per_stratum:
+            taken[name] = taken.get(name, 0) + 1
             sample.append(program)
     return tuple(sample)
 

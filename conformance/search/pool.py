@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from conformance.carriers.base import Carrier
 from conformance.families.base import Family
 from conformance.outcome import Outcome, run_schedule
+from conformance.search.plan import Sheet, lay_out
 from conformance.search.program import Program
 
 
@@ -24,7 +25,17 @@ class Job:
     readings: Mapping[str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class _Recording:
+    """What is laid out: the scenarios of one family for one budget; inherited by fork like a :class:`Job`."""
+
+    family: Family
+    make_carrier: Callable[[], Carrier]
+    budget: str
+
+
 _job: Job | None = None
+_recording: _Recording | None = None
 _carrier: Carrier | None = None
 
 
@@ -46,6 +57,27 @@ def outcomes(job: Job, jobs: int) -> Iterator[Outcome]:
         pool.join()
 
 
+def sheets(family: Family, make_carrier: Callable[[], Carrier], budget: str, jobs: int) -> list[Sheet]:
+    """The sheets of a family's scenarios, in order, recorded in ``jobs`` processes (1: in this one).
+
+    Raises DriverProblem when the driver cannot be used.
+    """
+    global _recording, _carrier
+    _recording, _carrier = _Recording(family, make_carrier, budget), None
+    scenarios = range(len(family.scenarios))
+    if jobs <= 1 or len(scenarios) < 2 * jobs:
+        carrier = make_carrier()
+        try:
+            return [lay_out(family, scenario, carrier, budget) for scenario in family.scenarios]
+        finally:
+            carrier.shutdown()
+    with multiprocessing.get_context("fork").Pool(jobs, begin_worker) as pool:
+        laid = list(pool.imap(_sheet, scenarios, chunksize=1))
+        pool.close()
+        pool.join()
+    return laid
+
+
 def begin_worker() -> None:
     """An interrupt is for the parent, which ends the workers; they have nothing to say about it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -61,3 +93,12 @@ def _one(index: int) -> Outcome:
     if _carrier is None:
         _carrier = _job.make_carrier()
     return run_schedule(_job.family, _job.programs[index], _carrier, _job.readings)
+
+
+def _sheet(number: int) -> Sheet:
+    global _carrier  # noqa: PLW0603 - one carrier for each worker
+    assert _recording is not None
+    if _carrier is None:
+        _carrier = _recording.make_carrier()
+    family = _recording.family
+    return lay_out(family, family.scenarios[number], _carrier, _recording.budget)

@@ -16,6 +16,7 @@ class Scenario:
     ``seconds`` are scripts of a second actor, each run at every point where the first can be paused; those in ``twice``
     are themselves paused at each of their points. ``retry`` is what the callers ask again in the epilogue.
     ``strikes`` are the actions that strike the first process at its calls: fewer where a script is about one alone.
+    An ``outage`` is a store that stays down from a commit on; few scripts need it.
     """
 
     id: str

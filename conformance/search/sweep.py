@@ -41,6 +41,8 @@ _FAULTS: dict[str, tuple[tuple[str, str | None], ...]] = {
     "committed": (("crash", None),),
     "answered": (("crash", None),),
 }
+#: The calls at which a store that is down fails.
+_STORE_CALLS = frozenset({"begin", "read", "tx-read", "write", "commit"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,25 @@ def single_faults(material: Material) -> Iterator[Program]:
             name = f"{action}-{world}" if world else action
             for end in ("restart",) if action == "crash" else ("restart", "continue"):
                 yield program.with_ops(f"/{point.proc}.{point.point}#{point.nth}@{name}/{end}", (*ops, *ends[end]))
+
+
+def outages(material: Material) -> Iterator[Program]:
+    """The store fails or loses an acknowledgement at a commit of the victim, and stays down until the process ends."""
+    program, end = material.program, material.ends["restart"]
+    if "outage" not in material.scenario.strikes:
+        return
+    points = material.points
+    for index, point in enumerate(points):
+        if not point.changes or not point.point.endswith(":commit"):
+            continue
+        began = max(i for i, op in enumerate(program.ops) if op.op == "start" and op.proc == point.proc)
+        calls = (p for p in points[: index + 1] if p.op_index > began)
+        before = sum(p.point.rpartition(":")[2] in _STORE_CALLS for p in calls)
+        for action, world in _FAULTS["commit"][:3]:
+            arm = _arm(point, action, world)
+            ops = _insert_after_start(program.ops, point, Op("arm", {**arm.args, "outage": before}))
+            name = f"{action}-{world}" if world else action
+            yield program.with_ops(f"/{point.proc}.{point.point}#{point.nth}@{name}+outage/restart", (*ops, *end))
 
 
 def remote_faults(material: Material) -> Iterator[Program]:

@@ -1,12 +1,22 @@
 """Deviations: faults planted in the reference, each of which the suite has to find and name."""
 
-from reference_impl.deviations import mutation_first, mutation_second, mutation_third, push_first, push_second
+from reference_impl.deviations import (
+    mutation_first,
+    mutation_keys,
+    mutation_retention,
+    mutation_second,
+    mutation_third,
+    push_first,
+    push_second,
+)
 from reference_impl.planting import Planted
 
 DEVIATIONS: tuple[Planted, ...] = (
     *mutation_first.FIRST.items,
     *mutation_second.SECOND.items,
     *mutation_third.THIRD.items,
+    *mutation_keys.KEYS.items,
+    *mutation_retention.RETENTION.items,
     *push_first.FIRST.items,
     *push_second.SECOND.items,
 )

@@ -29,7 +29,7 @@ def test_the_mutation_host_has_its_commands() -> None:
     host = SPEC.commands["mutation-host"]
     live = [name for name, command in host.commands.items() if command.live]
     assert live == ["host.invoke", "host.cancel", "host.housekeep", "host.describe"]
-    assert list(host.rows) == ["attempts", "reservations", "diagnostics", "status_log"]
+    assert list(host.rows) == ["attempts", "reservations", "spends", "diagnostics", "status_log"]
 
 
 @pytest.mark.parametrize("family", SHARED)
@@ -67,6 +67,6 @@ def test_the_schema_of_rows_knows_every_state() -> None:
     rows = host.snapshot(SPEC.lifecycles)["properties"]["kinds"]["properties"]
     assert rows["attempts"]["items"]["properties"]["state"]["enum"] == list(SPEC.lifecycles["mutation_attempt"].states)
     log = rows["status_log"]["items"]["properties"]
-    assert log["entity"]["enum"] == ["mutation_attempt", "key_reservation"]
+    assert log["entity"]["enum"] == ["mutation_attempt", "key_reservation", "approval"]
     assert None in log["from_state"]["enum"]
     assert {"Prepared", "Quarantined"} <= set(log["to_state"]["enum"])

@@ -20,6 +20,8 @@ class Command:
     proc: str
     cmd: str
     args: Mapping[str, Any]
+    #: The configuration that was in force when it was sent.
+    config: Mapping[str, Any] = field(default_factory=dict)
     until: int = END
     outcome: str = "open"
     result: Mapping[str, Any] = field(default_factory=dict)
@@ -52,9 +54,9 @@ class Command:
 
     @property
     def subject(self) -> tuple[str, str | None, str]:
-        """What makes two invocations exact duplicates: caller, key, and the request without its own id."""
+        """What makes two invocations exact duplicates: receiver and caller, key, and the request without its own id."""
         request = sorted((k, v) for k, v in self.request.items() if k != "request_id")
-        return (repr(self.args["context"]), self.key, repr(request))
+        return (repr((self.config.get("instance"), self.args["context"])), self.key, repr(request))
 
     @property
     def classification(self) -> str | None:
@@ -63,10 +65,33 @@ class Command:
         return mutation.get("classification") if isinstance(mutation, Mapping) else None
 
     @property
+    def mutation(self) -> Mapping[str, Any]:
+        """The observation that the answer discloses; empty where it discloses none."""
+        mutation = self.result.get("mutation")
+        return mutation if isinstance(mutation, Mapping) else {}
+
+    @property
+    def told(self) -> str:
+        """What the caller was told, in words."""
+        return f"the caller was told {self.classification} with {self.code or 'success'}"
+
+    @property
     def unsure(self) -> bool:
         """Whether the answer leaves open what became of the caller's own attempt: unknown, and no replay."""
         mutation = self.result.get("mutation")
         return self.classification == "unknown" and isinstance(mutation, Mapping) and not mutation.get("replayed")
+
+    @property
+    def observation(self) -> Mapping[str, Any]:
+        """The mutation member of the answer; empty where there is none."""
+        mutation = self.result.get("mutation")
+        return mutation if isinstance(mutation, Mapping) else {}
+
+    @property
+    def told_attempt(self) -> str | None:
+        """The id of the attempt that the answer speaks of, if it names one."""
+        attempt = self.observation.get("attempt")
+        return attempt.get("id") if isinstance(attempt, Mapping) else None
 
     @property
     def code(self) -> str | None:
@@ -117,7 +142,10 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault that fired, with the row changes that the same call made in the recording."""
+    """A fault that fired, with the row changes that the same call made in the recording.
+
+    With an ``outage`` the store has failed at every later call of this process, too.
+    """
 
     seq: int
     proc: str
@@ -126,6 +154,7 @@ class Fault:
     world: str | None
     changes: frozenset[tuple[str, str | None, str | None]]
     command: Command | None
+    outage: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, Final
 
 from conformance.checkers.mutation.facts import (
@@ -22,6 +22,7 @@ from conformance.checkers.mutation.facts import (
     Move,
     Rows,
 )
+from conformance.checkers.mutation.slots import Slots
 from conformance.history import Event, History
 from conformance.rows import states_of
 
@@ -44,6 +45,8 @@ class Index:
         self.rows: list[Rows] = []
         self.kills: list[Kill] = []
         self.clocks: list[Clock] = []
+        #: Every configuration document with the event that brought it.
+        self.configs: list[tuple[int, Mapping[str, Any]]] = []
         self.sampled = False
         #: The last seen row of every attempt.
         self.attempts: dict[str, Mapping[str, Any]] = {}
@@ -107,6 +110,11 @@ class Index:
         at = bisect_left(self.clocks, seq, key=_SEQ)
         return self.clocks[at - 1] if at else None
 
+    def config_at(self, seq: int) -> Mapping[str, Any]:
+        """The configuration that was in force at an event; empty before the first."""
+        at = bisect_left(self.configs, seq, key=itemgetter(0))
+        return self.configs[at - 1][1] if at else {}
+
     def during(self, outer: Command, cmds: frozenset[str]) -> Iterator[Command]:
         """Commands of other processes that were sent while ``outer`` was outstanding."""
         for at in range(bisect_right(self.commands, outer.seq, key=_SEQ), len(self.commands)):
@@ -133,6 +141,11 @@ class Index:
         struck = {f.command.seq for f in self.faults if f.command is not None and f.action in ("fail", "lose-ack")}
         passes = (c for c in self.commands if c.cmd == "recover" and c.seq > seq and c.outcome == "done")
         return any(c.result.get("status", "done") == "done" and c.seq not in struck for c in passes)
+
+    @cached_property
+    def slots(self) -> Slots:
+        """Who holds which key, generation by generation."""
+        return Slots(self)
 
     # -- derived once ------------------------------------------------------------------------------------------
 
@@ -186,7 +199,7 @@ class Index:
     # -- building ----------------------------------------------------------------------------------------------
 
     def _on_command(self, event: Event) -> None:
-        command = Command(event.seq, event.proc, event.data["cmd"], event.data["args"])
+        command = Command(event.seq, event.proc, event.data["cmd"], event.data["args"], self.config_at(event.seq))
         self.commands.append(command)
         self._open[event.proc] = command
         if command.invokes:
@@ -270,13 +283,15 @@ class Index:
         changes = frozenset((c[0], c[1], c[2]) for c in event.data.get("changes", ()))
         command = self._open.get(event.proc)
         members = (event.data["action"], event.data["point"], event.data.get("world"))
-        self.faults.append(Fault(event.seq, event.proc, *members, changes, command))
+        outage = bool(event.data.get("outage"))
+        self.faults.append(Fault(event.seq, event.proc, *members, changes, command, outage))
 
     def _on_kill(self, event: Event) -> None:
         self.kills.append(Kill(event.seq, event.proc, self._open.get(event.proc)))
         self._spoken.pop(event.proc, None)
 
     def _on_config(self, event: Event) -> None:
+        self.configs.append((event.seq, event.data["config"]))
         if "clock" in event.data:
             self._take_clock(event.seq, event.data["clock"])
 
