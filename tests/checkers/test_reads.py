@@ -9,6 +9,8 @@ import pytest
 from conformance.checkers.base import Checker, Finding
 from conformance.checkers.mutation import CHECKERS
 from conformance.history import Event, History
+from tests.checkers import broken_gate
+from tests.checkers.broken_outcomes import OUTCOME_SCHEDULES, broken_outcomes
 from tests.checkers.histories import (
     FAMILY,
     answer_says,
@@ -37,6 +39,8 @@ SCHEDULES = (
     "mutation/recover-beside-held-worker",
     "mutation/retire-by-housekeeper/g1.housekeep.scan:read#1@pause+replacement/continue",
     "mutation/next-call",
+    *OUTCOME_SCHEDULES,
+    *broken_gate.SCHEDULES,
 )
 
 
@@ -60,6 +64,8 @@ def _broken() -> list[History]:
         with_connection(held, asked(held, "q2"), "w2", "m1"),
         drop_row(stale, reservation(stale, "q2"), at(stale, "answer", "g1")),
         *(h for h in (gate, unrecorded)),
+        *broken_outcomes(),
+        *broken_gate.broken(),
     ]
 
 
