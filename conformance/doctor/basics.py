@@ -53,7 +53,7 @@ def effect(bench: Bench) -> Notes:
     if notes.mend and any(e.data.get("why") == "deadline" for e in seen.of("kill")):
         # Every other script would wait as long again, only to say the same.
         raise DriverProblem(" ".join(notes.mend))
-    if not seen.of("connection"):
+    if bench.remote and not seen.of("connection"):
         notes.bad(
             "nothing reached the remote: does the implementation send to the address that `reset` of this very process"
             " gave as `remote`?"
@@ -142,7 +142,7 @@ def later_members(bench: Bench) -> Notes:
     """Members that a later version adds to requests are ignored."""
     notes = Notes()
     seen = bench.play(bench.scenario.ops, keep=True, later=True)
-    if seen.undone or not seen.of("connection"):
+    if seen.undone or (bench.remote and not seen.of("connection")):
         notes.bad("a request with a member that this version does not have was not done: ignore members unknown to you")
     return notes
 
