@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
+
+from statemachines import strict_json
+from statemachines.files import opened
 
 FORMAT: Final = 1
 Record = Mapping[str, Any]
@@ -93,7 +97,12 @@ def read_run(path: Path) -> RunRecord:
 
 def _opened(path: Path) -> IO[str]:
     """A record as it was written, or compressed as it is published."""
-    return gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
+    file = opened(path)
+    if path.suffix != ".gz":
+        return io.TextIOWrapper(file, encoding="utf-8")
+    # Opened once to see that it is a file: the decompressor does not close what it is handed.
+    file.close()
+    return gzip.open(path, "rt", encoding="utf-8")
 
 
 def _lines(path: Path) -> Iterator[tuple[int, Record]]:
@@ -101,9 +110,11 @@ def _lines(path: Path) -> Iterator[tuple[int, Record]]:
         with _opened(path) as file:
             for number, line in enumerate(file, 1):
                 try:
-                    record = json.loads(line)
-                except (ValueError, RecursionError):
-                    raise RecordError(f"{path}:{number}: not JSON: {line[:60]!r}; the file was cut or edited") from None
+                    record = strict_json.loads(line, unique=False)
+                except strict_json.NotJson as problem:
+                    raise RecordError(
+                        f"{path}:{number}: not JSON: {line[:60]!r} ({problem}); the file was cut or edited"
+                    ) from None
                 if not isinstance(record, dict):
                     raise RecordError(f"{path}:{number}: a record must be an object, not {type(record).__name__}")
                 yield number, record

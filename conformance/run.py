@@ -18,7 +18,7 @@ from conformance.carriers.inprocess import InProcessCarrier
 from conformance.carriers.places import remove_left_behind
 from conformance.carriers.subprocess import DEADLINE_MS
 from conformance.checkers.base import Checker
-from conformance.drivers import Identity, carrier_maker, identify, twin_maker
+from conformance.drivers import PATIENCE_MS, Identity, carrier_maker, identify, twin_maker
 from conformance.excerpt import lifecycles, tables
 from conformance.families import FAMILIES
 from conformance.families.base import Family
@@ -48,7 +48,7 @@ class UsageError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What to run: see ``onceproof run --help``."""
+    """What to run: see ``onceproof run --help``. ``env`` is the environment of driver processes; None means ours."""
 
     driver: str = "reference"
     profiles: tuple[str, ...] = ()
@@ -60,6 +60,7 @@ class Options:
     out: Path = Path("runs/latest")
     baseline: Path | None = None
     deadline_ms: int = DEADLINE_MS
+    env: Mapping[str, str] | None = None
 
 
 class Progress(Protocol):
@@ -87,10 +88,10 @@ def run(options: Options, progress: Progress) -> Path:
     spec = load()
     excused = read_baseline(options.baseline, spec) if options.baseline is not None else ()
     remove_left_behind()
-    make = carrier_maker(options.driver, deadline_ms=options.deadline_ms)
+    make = carrier_maker(options.driver, env=options.env, deadline_ms=options.deadline_ms)
     carrier = make()
     try:
-        identity = identify(carrier)
+        identity = identify(carrier, patience_ms=min(PATIENCE_MS, options.deadline_ms))
 
         def at_rung() -> Carrier:
             made = make()

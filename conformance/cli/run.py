@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from pathlib import Path
 
 from conformance.cli.common import Subparsers, add_deadline, jobs, refuse, requirement_id, say, unusable
@@ -51,6 +52,7 @@ def run(args: argparse.Namespace) -> int:
     # Imported here so that help and other commands start fast.
     from conformance.baseline import BaselineError  # noqa: PLC0415
     from conformance.carriers.base import DriverProblem, SuiteProblem  # noqa: PLC0415
+    from conformance.carriers.orphans import Mark  # noqa: PLC0415
     from conformance.cli.progress import progress_for  # noqa: PLC0415
     from conformance.drivers import UnknownDriver  # noqa: PLC0415
     from conformance.report.terminal import terminal  # noqa: PLC0415
@@ -58,6 +60,7 @@ def run(args: argparse.Namespace) -> int:
     from conformance.run import Options, UsageError  # noqa: PLC0415
     from conformance.run import run as run_suite  # noqa: PLC0415
 
+    mark = Mark()
     options = Options(
         args.driver,
         tuple(args.profile),
@@ -69,6 +72,7 @@ def run(args: argparse.Namespace) -> int:
         args.out,
         args.baseline,
         args.deadline,
+        mark.environment(),
     )
     try:
         path = run_suite(options, progress_for())
@@ -80,6 +84,10 @@ def run(args: argparse.Namespace) -> int:
         return refuse(f"the suite failed, which says nothing about the driver: {problem}", 5)
     except OSError as problem:
         return refuse(f"{problem.filename or args.out}: {problem.strerror}; choose another --out")
+    finally:
+        if left := mark.end(0):
+            note = f"note: {left} of the driver's processes outlived it and were ended; `onceproof doctor` says more"
+            print(note, file=sys.stderr)
     report = render(path)
     say(terminal(report, str(path.parent)))
     return 130 if report.footer["interrupted"] else report.verdict.exit
