@@ -2,6 +2,8 @@
 
 from reference_impl.deviations import (
     mutation_access,
+    mutation_admission,
+    mutation_approvals,
     mutation_core_cancel,
     mutation_core_gate,
     mutation_first,
@@ -23,6 +25,8 @@ DEVIATIONS: tuple[Planted, ...] = (
     *mutation_first.FIRST.items,
     *mutation_second.SECOND.items,
     *mutation_third.THIRD.items,
+    *mutation_approvals.APPROVAL_FAULTS.items,
+    *mutation_admission.ADMISSION_FAULTS.items,
     *mutation_outcomes.OUTCOMES.items,
     *mutation_core_gate.CORE_GATE.items,
     *mutation_core_cancel.CORE_CANCEL.items,
