@@ -124,9 +124,10 @@ class TestMut007:
 
 
 def _spend_last(kinds: Kinds) -> Kinds:
-    """The log with the spend at its end, once the gate has opened."""
-    log = kinds["status_log"]
-    spends = [entry for entry in log if entry["entity"] == "approval"]
-    others = [entry for entry in log if entry["entity"] != "approval"]
-    opened = any(entry["to_state"] == "Dispatching" for entry in others)
-    return {**kinds, "status_log": [*others, *(spends if opened else [])]}
+    """The log with the spend right behind the gate that it had to come ahead of."""
+    log = list(kinds["status_log"])
+    names = [(entry["entity"], entry["to_state"]) for entry in log]
+    if ("mutation_attempt", "Dispatching") in names:
+        spent, opened = names.index(("approval", "Spent")), names.index(("mutation_attempt", "Dispatching"))
+        log[spent : opened + 1] = [*log[spent + 1 : opened + 1], log[spent]]
+    return {**kinds, "status_log": log}
