@@ -16,6 +16,7 @@ SUITE_FAILED = 5
 COMMANDS = {
     "list": ("conformance.cli.list", "what is specified, and what of it is live"),
     "explain": ("conformance.cli.explain", "one requirement: what it demands, why, and how it is judged"),
+    "init": ("conformance.cli.init", "write a driver skeleton"),
     "talk": ("conformance.cli.talk", "one short conversation with a driver, line by line"),
     "doctor": ("conformance.cli.doctor", "is a driver fit for its rung, and what has to be mended?"),
     "run": ("conformance.cli.run", "run the suite against a driver"),

@@ -74,7 +74,7 @@ def examine(
     mark: Mark | None = None,
     begun: Callable[[str], None] = lambda _: None,
 ) -> Report:
-    """Examine a driver, called ``driver`` in the report, in all ``families`` that it declares, or in ``wanted`` alone.
+    """Examine a driver, called ``driver`` in the report, in all ``families`` that it declares, or ``wanted`` alone.
 
     ``mark`` is in the environment of the carrier's processes; ``begun`` is told the title of each check. The carrier is
     shut down. Raises SuiteProblem for a fault of the suite; whatever the driver does is in the report.

@@ -205,6 +205,7 @@ _RULES: Final[Mapping[str, _Rule]] = {
     "lease-expiry": _overtime,
     "clock-jump": _jump,
     "metadata-drift": _drift,
+    "access-revoked": _drift,
     "storage-unavailable": _store_down,
     "terminal-write-failure": _terminal_write,
     "lost-ack": _arms("lose-ack"),

@@ -108,18 +108,21 @@ def _behind_own_faults(material: Material) -> list[Point]:
 
 
 def outages(material: Material) -> Iterator[Program]:
-    """The store fails or loses an acknowledgement at a commit of the victim, and stays down until the process ends."""
+    """The store fails or loses an acknowledgement at a commit of the victim, and stays down until the process ends.
+
+    A blackout fails at a read outside of transactions.
+    """
     program, end = material.program, material.ends["restart"]
-    if "outage" not in material.scenario.strikes:
-        return
-    points = material.points
+    strikes = material.scenario.strikes
+    points = material.points if strikes & {"outage", "blackout"} else []
     for index, point in enumerate(points):
-        if not point.changes or not point.point.endswith(":commit"):
+        commit = "outage" in strikes and bool(point.changes) and point.point.endswith(":commit")
+        if not commit and not ("blackout" in strikes and point.point.endswith(":read")):
             continue
         began = max(i for i, op in enumerate(program.ops) if op.op == "start" and op.proc == point.proc)
         calls = (p for p in points[: index + 1] if p.op_index > began)
         before = sum(p.point.rpartition(":")[2] in _STORE_CALLS for p in calls)
-        for action, world in _FAULTS["commit"][:3]:
+        for action, world in _FAULTS["commit"][:3] if commit else _FAULTS["read"]:
             arm = _arm(point, action, world)
             ops = _insert_after_start(program.ops, point, Op("arm", {**arm.args, "outage": before}))
             name = f"{action}-{world}" if world else action
@@ -144,11 +147,13 @@ def preemptions(material: Material) -> Iterator[Program]:
     program, scenario, ends = material.program, material.scenario, material.ends
     for name, second in scenario.seconds.items():
         for point in material.points:
-            if point.point.rpartition(":")[2] not in PAUSABLE:
+            call = point.point.rpartition(":")[2]
+            if call not in PAUSABLE and call not in scenario.stalls:
                 continue
-            ops, at = _preempted(program, point)
+            action = "pause" if call in PAUSABLE else "hang"
+            ops, at = _preempted(program, point, action)
             resume = Op("resume", {"proc": point.proc})
-            suffix = f"/{point.proc}.{point.point}#{point.nth}@pause+{name}/continue"
+            suffix = f"/{point.proc}.{point.point}#{point.nth}@{action}+{name}/continue"
             yield program.with_ops(suffix, (*ops[:at], *second, resume, *ops[at:], *ends["continue"]))
         if material.connects:
             yield from _while_held(program, scenario, name, second, ends)
@@ -176,9 +181,9 @@ def second_preemptions(material: Material) -> Iterator[Program]:
                 yield material.program.with_ops(suffix, (*both, *resumed, *ops[at:], *material.ends["continue"]))
 
 
-def _preempted(program: Program, point: Point) -> tuple[tuple[Op, ...], int]:
+def _preempted(program: Program, point: Point, action: str = "pause") -> tuple[tuple[Op, ...], int]:
     """The program with a pause armed at a point, and the place right after the op in which the pause strikes."""
-    return _insert_after_start(program.ops, point, _arm(point, "pause", None)), point.op_index + 2
+    return _insert_after_start(program.ops, point, _arm(point, action, None)), point.op_index + 2
 
 
 def faults_under_preemption(material: Material) -> Iterator[Program]:

@@ -98,7 +98,8 @@ class Ledger:
         """Let the reservation follow its attempt: quarantined with an unknown outcome, replayable with a known one.
 
         Without trusted time a known outcome leaves the reservation Pending: it lags and stays live until recovery can
-        stamp it (reading settle-attempt-now of settlement-without-trusted-time).
+        stamp it (reading settle-attempt-now of settlement-without-trusted-time). The time is the attempt's own where it
+        was settled with trusted time, so that a repair starts no new retention.
         """
         if state == "Indeterminate":
             tx.execute(
@@ -107,9 +108,10 @@ class Ledger:
             )
         elif now.trusted:
             tx.execute(
-                "UPDATE reservations SET state = 'Replayable', settled_at = ?, replay_expires_at = ?"
+                "UPDATE reservations SET state = 'Replayable', settled_at = a.at, replay_expires_at = a.at + ?"
+                " FROM (SELECT coalesce(settled_at, ?) AS at FROM attempts WHERE attempt = ?) AS a"
                 " WHERE attempt = ? AND state = 'Pending'",
-                (now.wall_ms, now.wall_ms + self._retention_ms, attempt),
+                (self._retention_ms, now.wall_ms, attempt, attempt),
             )
 
     def expired(self, step: str, now: Time) -> list[tuple[str, str, str]]:

@@ -10,6 +10,7 @@ from conformance.checkers.base import Checker, Finding
 from conformance.checkers.mutation import CHECKERS
 from conformance.history import Event, History
 from tests.checkers import broken_gate
+from tests.checkers.broken_outcomes import OUTCOME_SCHEDULES, broken_outcomes
 from tests.checkers.histories import (
     FAMILY,
     answer_says,
@@ -39,6 +40,7 @@ SCHEDULES = (
     "mutation/retire-by-housekeeper/g1.housekeep.scan:read#1@pause+replacement/continue",
     "mutation/next-call",
     *broken_gate.SCHEDULES,
+    *OUTCOME_SCHEDULES,
 )
 
 
@@ -63,6 +65,7 @@ def _broken() -> list[History]:
         drop_row(stale, reservation(stale, "q2"), at(stale, "answer", "g1")),
         *(h for h in (gate, unrecorded)),
         *broken_gate.broken(),
+        *broken_outcomes(),
     ]
 
 

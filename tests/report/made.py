@@ -199,7 +199,7 @@ def records(
     **end: Any,
 ) -> list[dict[str, Any]]:
     """A whole run."""
-    plan = {"record": "plan", "family": "mutation-host", "schedules": 3, "points": 7}
+    plan: dict[str, Any] = {"record": "plan", "family": "mutation-host", "schedules": 3, "points": 7, "tables": {}}
     plan["out_of_tier"] = [["mutation/paused", "it needs L2"]]
     kept = SCHEDULES if schedules is None else schedules
     failed = [failure()] if failures is None else failures

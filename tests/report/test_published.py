@@ -1,4 +1,4 @@
-"""What is published keeps the rules of reports/README.md. Whether it is current is asked by .ci/run after its own run."""
+"""What is published keeps the rules of reports/README.md. Whether it is current is asked by .ci/run later."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from conformance.families.mutation_host.scenarios import (
     housekeep,
     invoke,
 )
-from conformance.search.program import FREE, SETTLE, Op, Program, recover, release, script, start, time
+from conformance.search.program import FREE, RESTART, SETTLE, Op, Program, recover, release, script, start, time
 
 START = start("w1")
 INVOKE = invoke("w1", "q1", "m1", "k1")
@@ -69,6 +69,9 @@ SHOWS: dict[str, tuple[Op, ...]] = {
         cancel("c1", "q1"),
         resume("w1"),
     ),
+    "drops-timeout-cause": (script("hold"), *CALL, LATE),
+    "refuses-by-a-base-code": (script("definite-refusal"), *CALL),
+    "recovery-says-why": (START, arm("w1", "invoke.open_gate:begin", "pause"), INVOKE, RESTART),
     "not-attempted-when-free": (START, arm("w1", "invoke.lookup:read", "fail"), INVOKE),
     "anchor-failure-unknown": (START, arm("w1", "invoke.prepare:commit", "fail"), INVOKE),
     "anchor-not-attempted": (START, arm("w1", "invoke.prepare:tx-read", "fail"), INVOKE),

@@ -1,4 +1,4 @@
-"""The coordinates of one invocation, as the suite knows them: namespace, key, fingerprint, admission (§4 step 3, §5.1).
+"""The coordinates of one invocation, as the suite knows them: namespace, key, fingerprint (mutation-profile 5.1).
 
 They come from the context, the request and the configuration that the suite itself has sent, never from what an
 implementation stores or says.
@@ -6,13 +6,13 @@ implementation stores or says.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
 from conformance.checkers.mutation.facts import Command
+from conformance.checkers.mutation.policy import Policy
 
 #: The parts of a namespace, in the order of mutation-key/v1. Receiver and direct origin speak of the same instance.
 NAMESPACE_AXES: Final = ("receiver", "tenant", "realm", "caller", "executor", "origin")
@@ -21,11 +21,15 @@ _WHO: Final = ("tenant", "realm", "caller", "executor")
 
 @dataclass(frozen=True)
 class Coordinates:
-    """Where a keyed invocation belongs: its namespace and key, and what it asks for, axis by axis."""
+    """Where a keyed invocation belongs: its namespace and key, and what it asks for, axis by axis.
+
+    ``plain`` calls need no approval, no credential and no room: nothing but the key stands before their attempt.
+    """
 
     namespace: tuple[Any, ...]
     key: str
     fingerprint: Mapping[str, Any]
+    plain: bool
 
     @cached_property
     def slot(self) -> tuple[tuple[Any, ...], str]:
@@ -33,8 +37,9 @@ class Coordinates:
         return (self.namespace, self.key)
 
     def differing(self, other: Coordinates) -> frozenset[str]:
-        """The axes of the fingerprint in which two requests differ."""
-        return frozenset(axis for axis, value in self.fingerprint.items() if other.fingerprint[axis] != value)
+        """The axes of the fingerprint in which two requests differ; the route of another origin is not compared."""
+        axes = self.fingerprint if self.namespace[-1] == other.namespace[-1] else self.fingerprint.keys() - {"route"}
+        return frozenset(axis for axis in axes if other.fingerprint[axis] != self.fingerprint[axis])
 
     def namespace_axes(self, other: Coordinates) -> frozenset[str]:
         """The axes of the namespace in which two callers differ."""
@@ -44,44 +49,22 @@ class Coordinates:
 
 def coordinates(command: Command) -> Coordinates | None:
     """The coordinates of an invocation that is keyed and passes admission; None for every other command."""
-    operation = admitted_operation(command)
-    if operation is None or operation["idempotency"] != "keyed" or not command.key:
+    if not command.invokes or not command.config:
         return None
-    request, context, config = command.request, command.args["context"], command.config
-    instance = config["instance"]
-    origin = context.get("origin") or {"kind": "direct", "authority": instance}
-    own = (origin["kind"], origin["authority"]) == ("direct", instance)
-    namespace = (instance, *(context.get(w) for w in _WHO), "own" if own else (origin["kind"], origin["authority"]))
+    policy = Policy(command.config, command.args["context"], command.request)
+    if policy.first is not None or policy.operation is None or not command.key:
+        return None
     return Coordinates(
-        namespace,
+        namespace_of(policy),
         command.key,
-        {
-            "operation": request["operation"],
-            "connection": request["connection"],
-            "connection-revision": operation.get("connection_revision", "1"),
-            "version": request["version"],
-            "revision": operation["revision"],
-            "config-revision": config["config_revision"],
-            "input": json.dumps(request["input"], sort_keys=True),
-        },
+        policy.coordinates,
+        policy.mode == "not_required" and policy.credential == "ready" and not policy.config.get("capacity"),
     )
 
 
-def admitted_operation(command: Command) -> Mapping[str, Any] | None:
-    """The configured operation that this caller is admitted to: bound, fresh and enabled; None where it is refused."""
-    if not command.invokes or not command.config:
-        return None
-    request, context, config = command.request, command.args["context"], command.config
-    if request.get("version") != "v1alpha2" or not isinstance(request.get("input"), Mapping):
-        return None
-    wanted = request.get("operation")
-    who = {k: context.get(k) for k in _WHO}
-    if not any(wanted in c["may"] and {k: c.get(k) for k in _WHO} == who for c in config["callers"]):
-        return None
-    operation: Mapping[str, Any]
-    for operation in config["operations"]:
-        if operation["id"] == wanted:
-            fresh = operation["revision"] == request.get("revision")
-            bound = operation["connection"] == request.get("connection")
-            return operation if fresh and bound and operation.get("enabled", True) else None
-    return None
+def namespace_of(policy: Policy) -> tuple[Any, ...]:
+    """The namespace of a caller, part by part."""
+    instance, origin = policy.config["instance"], policy.origin
+    own = (origin["kind"], origin["authority"]) == ("direct", instance)
+    who = (policy.context.get(w) for w in _WHO)
+    return (instance, *who, "own" if own else (origin["kind"], origin["authority"]))

@@ -30,7 +30,7 @@ def clean_exchange_proves_no_effect(index: Index) -> Iterator[Finding]:
         yield Met("answered")
         if command.classification == "applied":
             yield wrong_answer(f"not applied: status {answer.status} alone proves no effect", command)
-        for attempt in index.attempts_of(command):
+        for attempt in _opened(index, command):
             yield Met("recorded")
             yield from wrong_row(index, attempt, "is not Completed by a status alone", _ALL - {"Completed"})
 
@@ -44,7 +44,7 @@ def error_status_proves_no_refusal(index: Index) -> Iterator[Finding]:
         yield Met("unprocessable" if answer.status == 422 else "client-error")
         if command.classification == "refused":
             yield wrong_answer(f"not refused: status {answer.status} alone proves no absence of an effect", command)
-        for attempt in index.attempts_of(command):
+        for attempt in _opened(index, command):
             yield Met("recorded")
             yield from wrong_row(index, attempt, "is not Failed by a status alone", _ALL - {"Failed"})
 
@@ -78,6 +78,10 @@ def definite_refusal_is_refused(index: Index) -> Iterator[Finding]:
 _ALL = frozenset({"Prepared", "Dispatching", "Completed", "Failed", "Indeterminate", "Aborted"})
 
 
+def _opened(index: Index, command: Command) -> list[str]:
+    return [a for a in index.attempts_of(command) if index.opened(a)]
+
+
 def _unproven(index: Index) -> Iterator[tuple[Command, Connection]]:
     """Each invocation that heard one complete answer which proves nothing."""
     for command in index.invocations:
@@ -92,12 +96,15 @@ def _definite(index: Index, effect: str, classification: str, state: str) -> Ite
         answer = only_answer(index, command)
         if answer is None or not answer.known or answer.effect != effect or not undisturbed(index, command):
             continue
+        if index.linked and not index.attempts_of(command):
+            # A request without an attempt is judged by MUT-009, and its answer is nobody's outcome.
+            continue
         yield Met("keyed" if command.key else "unkeyed")
         fits = (command.code is None) if effect == "done" else command.code not in (None, "outcome_unknown")
         if command.classification != classification or not fits:
             with_what = "no error" if effect == "done" else "an error other than outcome_unknown"
             yield wrong_answer(f"{classification} with {with_what}, after the provider's definite answer", command)
-        for attempt in index.attempts_of(command):
+        for attempt in _opened(index, command):
             yield Met("recorded")
             # Without trusted time a host may hold the settlement back, and recovery may then end it.
             if all(c.trusted for c in index.clocks):

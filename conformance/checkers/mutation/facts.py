@@ -82,15 +82,9 @@ class Command:
         return self.classification == "unknown" and isinstance(mutation, Mapping) and not mutation.get("replayed")
 
     @property
-    def observation(self) -> Mapping[str, Any]:
-        """The mutation member of the answer; empty where there is none."""
-        mutation = self.result.get("mutation")
-        return mutation if isinstance(mutation, Mapping) else {}
-
-    @property
     def told_attempt(self) -> str | None:
         """The id of the attempt that the answer speaks of, if it names one."""
-        attempt = self.observation.get("attempt")
+        attempt = self.mutation.get("attempt")
         return attempt.get("id") if isinstance(attempt, Mapping) else None
 
     @property
@@ -178,7 +172,7 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """One snapshot: attempts and reservations by id (None: the driver shows no such kind), and who was at work."""
+    """One snapshot: attempts and reservations by id, who was at work, and spends (None: no such kind is shown)."""
 
     seq: int
     why: str
@@ -186,6 +180,7 @@ class Rows:
     attempts: Mapping[str, Mapping[str, Any]]
     reservations: Mapping[str, Mapping[str, Any]] | None
     at_work: tuple[Command, ...]
+    spends: tuple[Mapping[str, Any], ...] | None = None
 
     def state(self, attempt: str) -> str | None:
         """The state of an attempt in this snapshot."""

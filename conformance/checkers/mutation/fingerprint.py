@@ -74,10 +74,13 @@ def request_id_is_no_coordinate(index: Index) -> Iterator[Finding]:
 
 @CHECKERS.checker("REPLAY-041", "suite", "wire", "answer", "rows")
 def another_request_conflicts_in_every_live_state(index: Index) -> Iterator[Finding]:
-    """Whatever coordinate differs, in whatever live state: a conflict that shows nothing and is always alike."""
+    """Whatever coordinate differs, in whatever live state: a conflict that shows nothing and is always alike.
+
+    A call that lacks an approval or a credential as well is REPLAY-003's.
+    """
     first: dict[Any, tuple[str, Command]] = {}
     for meeting in index.slots.meetings:
-        if meeting.equal:
+        if meeting.equal or not index.slots.at[meeting.command.seq].plain:
             continue
         if len(meeting.axes) == 1 and meeting.state != "Unresolved":
             yield Met(f"{meeting.state.lower()}-{next(iter(meeting.axes))}")
@@ -85,8 +88,8 @@ def another_request_conflicts_in_every_live_state(index: Index) -> Iterator[Find
         command = meeting.command
         if command.code != CONFLICT:
             continue
-        shown = [command.told_attempt, command.observation.get("original_request_id")]
-        if any(shown) or command.observation.get("replayed"):
+        shown = [command.told_attempt, command.mutation.get("original_request_id")]
+        if any(shown) or command.mutation.get("replayed"):
             yield Violation(
                 "a conflict that shows nothing of the original",
                 f"it shows {next((s for s in shown if s), 'a replay')}",

@@ -11,6 +11,7 @@ from functools import cached_property
 from operator import attrgetter, itemgetter
 from typing import Any, Final
 
+from conformance.checkers.mutation.cases import Case, make_cases
 from conformance.checkers.mutation.facts import (
     END,
     OPENED,
@@ -71,6 +72,11 @@ class Index:
         return [c for c in self.commands if c.invokes]
 
     @cached_property
+    def cases(self) -> tuple[Case, ...]:
+        """The invocations with what the configuration of their moment makes of them."""
+        return make_cases(self)
+
+    @cached_property
     def linked(self) -> bool:
         """Whether the rows say which request made each attempt: without that nobody can be said to own none."""
         return bool(self.rows) and all(row.get("request_id") is not None for row in self.attempts.values())
@@ -128,6 +134,16 @@ class Index:
         at = bisect_left(self.configs, seq, key=itemgetter(0))
         return self.configs[at - 1][1] if at else {}
 
+    def reconfigured(self, command: Command) -> bool:
+        """Whether another configuration came into force while a command was outstanding."""
+        return bisect_left(self.configs, command.seq, key=itemgetter(0)) != bisect_left(
+            self.configs, command.until, key=itemgetter(0)
+        )
+
+    def struck(self, command: Command) -> bool:
+        """Whether a fault struck this command's process during it."""
+        return command.seq in self._struck
+
     def during(self, outer: Command, cmds: frozenset[str]) -> Iterator[Command]:
         """Commands of other processes that were sent while ``outer`` was outstanding."""
         for at in range(bisect_right(self.commands, outer.seq, key=_SEQ), len(self.commands)):
@@ -175,6 +191,10 @@ class Index:
         for command in self.invocations:
             found.setdefault(command.subject, []).append(command)
         return found
+
+    @cached_property
+    def _struck(self) -> frozenset[int]:
+        return frozenset(f.command.seq for f in self.faults if f.command is not None)
 
     @cached_property
     def _makers(self) -> Mapping[Any, Command]:
@@ -273,11 +293,13 @@ class Index:
         at_work = tuple(self._open.values())
         if kinds is self._kinds:
             last = self.rows[-1]
-            rows = Rows(event.seq, event.data["why"], event.proc, last.attempts, last.reservations, at_work)
+            members = (last.attempts, last.reservations, at_work, last.spends)
+            rows = Rows(event.seq, event.data["why"], event.proc, *members)
         else:
             attempts = {r["attempt"]: r for r in kinds.get("attempts", ())}
             held = {r["reservation"]: r for r in kinds["reservations"]} if "reservations" in kinds else None
-            rows = Rows(event.seq, event.data["why"], event.proc, attempts, held, at_work)
+            spends = tuple(kinds["spends"]) if "spends" in kinds else None
+            rows = Rows(event.seq, event.data["why"], event.proc, attempts, held, at_work, spends)
             self.attempts.update(attempts)
             self._take_moves(event.seq, kinds)
         self._kinds = kinds
@@ -311,7 +333,7 @@ class Index:
         self._spoken.pop(event.proc, None)
 
     def _on_config(self, event: Event) -> None:
-        self.configs.append((event.seq, event.data["config"]))
+        self.configs.append((event.seq, event.data.get("config", {})))
         if "clock" in event.data:
             self._take_clock(event.seq, event.data["clock"])
 

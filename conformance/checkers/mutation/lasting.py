@@ -1,4 +1,4 @@
-"""What no time, restart or recovery takes from a live reservation (KEY-008, RET-003, RET-007, RET-015, RET-025)."""
+"""What nothing takes from a live reservation (KEY-008, RET-003, RET-007, RET-015, RET-025, RET-027)."""
 
 from __future__ import annotations
 
@@ -150,3 +150,22 @@ def unresolved_keys_stay_indexed_over_a_restart(index: Index) -> Iterator[Findin
             told = command.code or command.classification
             yield Violation(allowed, f"the caller was told {told}", command.until, "answer")
         yield from no_work(index, command, allowed)
+
+
+@CHECKERS.checker("RET-027", "suite", "wire", "answer", "rows")
+def nothing_unresolved_is_evicted(index: Index) -> Iterator[Finding]:
+    """A store without room keeps every unresolved key, whatever new key comes."""
+    for command, place in index.slots.keyed():
+        room = command.config.get("capacity", {}).get("reservations")
+        before = index.rows_before(command.seq)
+        held = [r for r in (before.reservations or {}).values() if r.get("state") != "Expired"] if before else []
+        if not isinstance(room, int) or len(held) < room or any(g.holds(command.seq) for g in index.slots.of(place)):
+            continue
+        for generation in index.slots.generations.values():
+            state, after = generation.state(command.seq), generation.state(index.seen_by(command) + 1)
+            if state not in ("Pending", "Quarantined"):
+                continue
+            yield Met(state.lower())
+            if after in _RETIRED:
+                allowed = f"reservation {generation.id[-6:]} is kept: it is {state}"
+                yield Violation(allowed, f"it is {after} after {command.request_id}", index.seen_by(command), "rows")

@@ -19,7 +19,7 @@ def _neighbours(index: Index) -> Iterator[tuple[Command, Coordinates, Generation
     slots = index.slots
     for command, place in slots.keyed():
         others = [g for g in slots.under(place.key) if g.at.namespace != place.namespace and g.holds(command.seq)]
-        if others and slots.free(command, place):
+        if others and place.plain and slots.free(command, place):
             yield from ((command, place, other) for other in others)
 
 
@@ -62,7 +62,7 @@ def keys_are_compared_with_their_case(index: Index) -> Iterator[Finding]:
     for command, place in slots.keyed():
         twins = (g for g in slots.generations.values() if g.at.namespace == place.namespace and g.at.key != place.key)
         folded = [g for g in twins if g.at.key.casefold() == place.key.casefold() and g.holds(command.seq)]
-        if not folded or not slots.free(command, place):
+        if not folded or not place.plain or not slots.free(command, place):
             continue
         yield Met("case")
         if slots.undisturbed(command) and not _went_its_way(index, command):
@@ -106,7 +106,7 @@ def another_namespace_shows_and_suppresses_nothing(index: Index) -> Iterator[Fin
         state = other.holds(command.seq)
         if state in ("Pending", "Replayable"):
             yield Met(state.lower())
-        if slots.undisturbed(command) and (command.code == CONFLICT or command.observation.get("replayed")):
+        if slots.undisturbed(command) and (command.code == CONFLICT or command.mutation.get("replayed")):
             allowed = f"{command.request_id} on its own merits: only another namespace holds its key"
             yield Violation(allowed, f"it was told {command.code or 'a replay'}", command.until, "answer")
     for command, place in slots.keyed():

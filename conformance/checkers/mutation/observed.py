@@ -53,7 +53,8 @@ def _replays(index: Index) -> Iterator[Replay]:
         originals = earlier.setdefault(command.subject, [])
         if originals and command.outcome == "done" and not store_faults(index, command):
             found = _replayed(index, originals, command)
-            if found is not None and index.config_at(found.original.seq) == index.config_at(command.seq):
+            began = found and index.config_at(found.original.seq)
+            if found is not None and began == index.config_at(command.seq) == index.config_at(command.until):
                 yield found
         originals.append(command)
 
@@ -72,7 +73,10 @@ def _replayed(index: Index, originals: list[Command], observer: Command) -> Repl
     attempt, original = mine[-1]
     state = rows.state(attempt)
     moves = index.moves_of(attempt)
-    if state not in TERMINAL or not moves or moves[0].dest == "Aborted":
+    settlements = {m.dest for m in moves if m.dest in TERMINAL}
+    opened = any(m.dest == "Dispatching" for m in moves)
+    if state is None or settlements != {state} or moves[0].dest == "Aborted" or (opened and state == "Aborted"):
+        # Not settled, settled twice, aborted behind the gate, or a mere record of a refusal: judged elsewhere.
         return None
     settled = next(m.seq for m in moves if m.dest in TERMINAL)
     if not _retained(index, settled, observer):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from conformance.checkers.base import Finding, Met, Violation
 from conformance.checkers.mutation.index import Index
-from conformance.checkers.mutation.observed import CLASSIFICATION, Replay, replays, wrong_answer, wrong_row
+from conformance.checkers.mutation.observed import CLASSIFICATION, Replay, replays, wrong_answer
 from conformance.checkers.mutation.registry import CHECKERS
 
 _AFTER = {
@@ -76,8 +76,15 @@ def _same(index: Index, replay: Replay, *, wants_error: bool) -> Iterator[Findin
     fits = observer.code not in (None, "outcome_unknown") if wants_error else observer.code is None
     if not index.connections_of(observer) and (observer.classification != classification or not fits):
         yield wrong_answer(f"{classification}, as the attempt that it repeats is {replay.state}", observer)
-    if replay.attempt is not None:
-        yield from wrong_row(index, replay.attempt, f"stays {replay.state} when it is repeated", (replay.state,))
+    rows = index.rows_after(observer.until) if replay.attempt is not None else None
+    state = rows.state(replay.attempt) if rows is not None and replay.attempt is not None else None
+    if rows is not None and state not in (None, replay.state):
+        yield Violation(
+            f"attempt {str(replay.attempt)[-6:]} stays {replay.state} when it is repeated",
+            f"its row became {state}",
+            rows.seq,
+            "rows",
+        )
 
 
 def _sends_nothing(index: Index, replay: Replay) -> Iterator[Finding]:

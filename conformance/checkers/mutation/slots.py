@@ -149,8 +149,10 @@ class Slots:
         return command.seq in self._struck
 
     def undisturbed(self, command: Command) -> bool:
-        """Whether the call was answered in time, no store fault struck it, and nobody cancelled it."""
+        """Whether the call was answered in time, under one configuration, not cancelled, its store intact."""
         if command.outcome != "done" or self.struck(command) or self._index.elapsed(command) >= DEADLINE_MS:
+            return False
+        if self._index.reconfigured(command):
             return False
         cancels = self._index.during(command, frozenset({"host.cancel"}))
         return not any(c.args.get("request_id") == command.request_id for c in cancels)

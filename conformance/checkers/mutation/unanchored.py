@@ -26,9 +26,14 @@ def _anchoring(index: Index) -> Iterator[tuple[Command, Fault]]:
     """The invocations whose anchor a store fault struck and that did not get through by another try."""
     for command in index.invocations:
         for fault in store_faults(index, command):
-            if ANCHOR in fault.changes and not any(index.opened(a) for a in index.attempts_of(command)):
+            if ANCHOR in fault.changes and not _sent(index, command):
                 yield command, fault
                 break
+
+
+def _sent(index: Index, command: Command) -> bool:
+    moves = (m for attempt in index.attempts_of(command) for m in index.moves_of(attempt))
+    return bool(index.connections_of(command)) or any(m.dest == "Dispatching" for m in moves)
 
 
 @CHECKERS.checker("OBS-033", "suite", "wire", "answer", "rows")
@@ -38,7 +43,7 @@ def unanchored_is_not_attempted(index: Index) -> Iterator[Finding]:
     A keyed candidate may also be told unknown (ambiguity keyed-anchor-unavailable): a winner may be hidden from it.
     """
     for command, fault in _anchoring(index):
-        if command.outcome != "done" or index.connections_of(command):
+        if command.outcome != "done":
             continue
         world = f"lost-{str(fault.world).replace('_', '-')}" if fault.action == "lose-ack" else "failed"
         yield Met(world if not command.key else f"keyed-{world}")

@@ -111,14 +111,14 @@ def deadline_behind_the_gate_is_unknown(index: Index) -> Iterator[Finding]:
         if passed is None:
             continue
         connections = index.connections_of(command)
-        if any(c.known and c.end_seq < command.until for c in connections):
-            continue
         before = [c for c in connections if c.seq < passed]
         if before and all(c.end_seq > passed for c in before):
             yield Met("waiting")
-        elif not connections and _was_open(index, command.seq, passed, index.attempts_of(command)):
+        elif not before and _was_open(index, command.seq, passed, index.attempts_of(command)):
             yield Met("unsent")
         else:
+            continue
+        if any(c.known and c.end_seq < command.until for c in connections):
             continue
         if told(command) != UNKNOWN:
             yield wrong_answer("unknown with outcome_unknown: the deadline passed behind the gate", command)

@@ -5,15 +5,29 @@ from conformance.families.base import Family
 from conformance.families.mutation_host.contract import EffectContract
 from conformance.families.mutation_host.lazy import LAZY
 from conformance.families.mutation_host.scenarios import SCENARIOS, TAIL
+from conformance.families.mutation_host.scenarios_access import ACCESS
+from conformance.families.mutation_host.scenarios_admission import ADMISSION
+from conformance.families.mutation_host.scenarios_approvals import APPROVALS
 from conformance.families.mutation_host.scenarios_gate import GATE_SCENARIOS
 from conformance.families.mutation_host.scenarios_keys import KEY_SCENARIOS
 from conformance.families.mutation_host.scenarios_outcome import OUTCOME
+from conformance.families.mutation_host.scenarios_recheck import RECHECKS
 from conformance.families.mutation_host.scenarios_spend import SPEND_SCENARIOS
 from conformance.families.mutation_host.walks import WALK
 
 MUTATION_HOST = Family(
     id="mutation-host",
-    scenarios=(*SCENARIOS, *OUTCOME, *KEY_SCENARIOS, *GATE_SCENARIOS, *SPEND_SCENARIOS),
+    scenarios=(
+        *SCENARIOS,
+        *OUTCOME,
+        *KEY_SCENARIOS,
+        *ACCESS,
+        *RECHECKS,
+        *APPROVALS,
+        *ADMISSION,
+        *GATE_SCENARIOS,
+        *SPEND_SCENARIOS,
+    ),
     tail=TAIL,
     contract=lambda _: EffectContract(),
     checkers=CHECKERS,

@@ -48,17 +48,21 @@ def ask(
     revision: str = "r1",
     marker: str = "m1",
     n: int = 1,
+    approval: Mapping[str, str] | None = None,
+    **members: str,
 ) -> Op:
-    """One keyed invocation, of which any coordinate may be another one."""
-    request = {
+    """One keyed invocation, of which any coordinate may be another one; ``members`` belong to its input."""
+    request: dict[str, Any] = {
         "version": "v1alpha2",
         "request_id": request_id,
         "operation": operation,
         "connection": connection,
         "revision": revision,
-        "input": {"marker": marker, "n": n},
+        "input": {"marker": marker, "n": n, **members},
         "idempotency_key": key,
     }
+    if approval is not None:
+        request["approval"] = dict(approval)
     return call(proc, "host.invoke", context=dict(context), request=request)
 
 
@@ -132,7 +136,9 @@ NEIGHBOURS: Final = {
     "callers": [
         {"caller": w["caller"], **{k: w[k] for k in ("tenant", "realm", "executor")}, "may": _MAY}
         for w in (ALICE, *_WHO[:4])
-    ],
+    ]
+    + [{**ALICE, "may": _MAY, "origin": origin} for origin in ("gw-1", "gw-2")],
+    "origins": [{"authority": o, "route": "things", "route_revision": "1"} for o in ("gw-1", "gw-2")],
 }
 
 
@@ -157,6 +163,17 @@ _NAMESPACES = quiet(
         start("w3", NEIGHBOURS),
         release("w1"),
         ask("w3", "q3", "k1"),
+    ),
+    NEIGHBOURS,
+)
+
+_OTHER_ROUTE = quiet(
+    "other-route",
+    (
+        start("w1"),
+        ask("w1", "q1", "k1", context=_FEDERATED),
+        start("b1", {**NEIGHBOURS, "origins": [{"authority": "gw-1", "route": "things", "route_revision": "2"}]}),
+        ask("b1", "q2", "k1", context=_FEDERATED),
     ),
     NEIGHBOURS,
 )
@@ -282,6 +299,7 @@ _SETTLED_LATE = quiet(
 
 KEY_SCENARIOS: Final = (
     _OTHER_REQUEST,
+    _OTHER_ROUTE,
     _NAMESPACES,
     _SPELLING,
     _RIVAL,
