@@ -7,7 +7,7 @@ import fcntl
 import fnmatch
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, Protocol
@@ -17,6 +17,7 @@ from conformance.carriers.base import Carrier, DriverProblem, SuiteProblem
 from conformance.carriers.inprocess import InProcessCarrier
 from conformance.carriers.places import remove_left_behind
 from conformance.carriers.subprocess import DEADLINE_MS
+from conformance.checkers.base import Checker
 from conformance.drivers import Identity, carrier_maker, identify, twin_maker
 from conformance.excerpt import lifecycles, tables
 from conformance.families import FAMILIES
@@ -98,7 +99,7 @@ def run(options: Options, progress: Progress) -> Path:
 
         carrier.rung = identity.rung
         families = _select(options, identity, spec)
-        judged = judged_requirements(spec, families, options.only)
+        judged = judged_requirements(spec, families, options.only, options.profiles)
         options.out.mkdir(parents=True, exist_ok=True)
         lock = _alone_in(options.out)
         path = options.out / "run.jsonl"
@@ -264,8 +265,14 @@ def schedule_record(outcome: Outcome, judged: set[str]) -> dict[str, Any]:
     }
 
 
-def judged_requirements(spec: Spec, families: Iterable[Family], only: Iterable[str]) -> list[JudgedRequirement]:
-    """The live requirements that these families' checkers judge; raises UsageError for an id that none does."""
+def judged_requirements(
+    spec: Spec, families: Iterable[Family], only: Iterable[str], profiles: Iterable[str] = ()
+) -> list[JudgedRequirement]:
+    """The live requirements that these families' checkers judge; raises UsageError for an id that none does.
+
+    ``profiles`` narrow them to the groups of those profiles; a family's own name stands for all that it judges.
+    """
+    families = list(families)
     ids = {c.requirement for family in families for c in family.checkers}
     wanted = set(only)
     for unknown in sorted(wanted - ids):
@@ -278,6 +285,11 @@ def judged_requirements(spec: Spec, families: Iterable[Family], only: Iterable[s
             why = f"it is {known.status}, not live"
         raise UsageError(f"--only {unknown}: {why}; `onceproof list` shows what is live")
     chosen = [r for r in spec.requirements.values() if r.id in ids and (not wanted or r.id in wanted)]
+    profiles = tuple(profiles)
+    if profiles and not wanted:
+        groups = _groups(spec, profiles)
+        whole = {c.requirement for family in families if family.id in profiles for c in family.checkers}
+        chosen = [r for r in chosen if r.profile in groups or r.id in whole]
     return [
         JudgedRequirement.from_json(
             {
@@ -300,8 +312,10 @@ def _select(options: Options, identity: Identity, spec: Spec) -> list[Family]:
     for profile in options.profiles:
         if profile not in known:
             raise UsageError(f"--profile {profile}: there is no such profile; known are {', '.join(sorted(known))}")
+    served = [f for f in FAMILIES.values() if f.id in identity.families]
+    groups = _groups(spec, options.profiles)
+    chosen = [f for f in served if f.id in options.profiles or any(_group(spec, c) in groups for c in f.checkers)]
     wanted = set(options.profiles) or set(FAMILIES)
-    chosen = [f for f in FAMILIES.values() if f.id in wanted and f.id in identity.families]
     if options.only:
         # A family that has nothing to say about what was asked is not run; an unknown id is refused later.
         chosen = [f for f in chosen if any(id_ in f.checkers for id_ in options.only)] or chosen
@@ -311,6 +325,17 @@ def _select(options: Options, identity: Identity, spec: Spec) -> list[Family]:
         offered = ", ".join(identity.families) or "nothing"
         raise UsageError(f"nothing to run: {options.driver} offers {offered}, asked for is {', '.join(sorted(wanted))}")
     return chosen
+
+
+def _groups(spec: Spec, profiles: Iterable[str]) -> set[str]:
+    """The groups of requirements that profiles are made of; all of them where no profile is named."""
+    named = [spec.profiles[p] for p in profiles if p in spec.profiles] if profiles else spec.profiles.values()
+    return {group for profile in named for group in profile.groups}
+
+
+def _group(spec: Spec, checker: Checker) -> str:
+    found = spec.requirements.get(checker.requirement)
+    return found.profile if found is not None else ""
 
 
 def narrowed(families: Iterable[Family], patterns: Iterable[str]) -> list[Family]:
@@ -331,8 +356,8 @@ def _header(
     options: Options,
     identity: Identity,
     spec: Spec,
-    judged: Iterable[JudgedRequirement],
-    families: Iterable[Family],
+    judged: Sequence[JudgedRequirement],
+    families: Sequence[Family],
     excused: Iterable[Entry],
 ) -> Mapping[str, Any]:
     served, chosen = {f.id for f in families}, list(judged)
@@ -349,7 +374,9 @@ def _header(
         "seed": options.seed,
         "only": list(options.only),
         "scenarios": list(options.scenarios),
-        "filtered": bool(options.only or options.scenarios) or not set(identity.families) <= served,
+        "filtered": bool(options.only or options.scenarios)
+        or not set(identity.families) <= served
+        or len(judged) < len(judged_requirements(spec, families, ())),
         "obligations": len(spec.requirements),
         "planned": planned,
         "unreachable": unreachable(spec, identity.readings),

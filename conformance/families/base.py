@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from conformance.checkers.base import Registry
+from conformance.checkers.base import Registry, Violation
 from conformance.history import History
 from conformance.remote.remote import ContractOf
+from conformance.search.disarm import Instead
 from conformance.search.program import Op
 from conformance.search.scenario import Scenario
 
@@ -31,6 +32,8 @@ class Walk:
     commands: tuple[WalkCommand, ...]
     times: tuple[Op, ...]
     closing: tuple[Op, ...]
+    #: Whether the protocol has a remote that random walks may disturb.
+    remote: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +59,7 @@ class Family:
     roles: Mapping[str, frozenset[str]] = field(default_factory=dict)
     exercised: Callable[[Any], Iterable[str]] | None = None
     tables: Callable[[], Mapping[str, tuple[str, ...]]] | None = None
+    #: Faults that this family's commands realise otherwise than others do, and what stands in their place without them.
+    instead: Mapping[str, Instead] = field(default_factory=dict)
+    #: What a reader of a failure sees besides its story: lines of text made from the index and the violation.
+    picture: Callable[[Any, Violation], str] | None = None

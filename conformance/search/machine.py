@@ -79,6 +79,7 @@ def explore(
             args = {"proc": proc, "point": arm[0], "nth": nth, "action": arm[1]}
             self.do(*ready, Op("arm", args if arm[2] is None else {**args, "world": arm[2]}))
 
+        @precondition(lambda _: walk.remote)
         @rule(kind=st.sampled_from(REMOTE))
         def remote(self, kind: str) -> None:
             self.do(script(kind))

@@ -39,8 +39,8 @@ SCHEDULES = (
     "mutation/recover-beside-held-worker",
     "mutation/retire-by-housekeeper/g1.housekeep.scan:read#1@pause+replacement/continue",
     "mutation/next-call",
-    *broken_gate.SCHEDULES,
     *OUTCOME_SCHEDULES,
+    *broken_gate.SCHEDULES,
 )
 
 
@@ -64,8 +64,8 @@ def _broken() -> list[History]:
         with_connection(held, asked(held, "q2"), "w2", "m1"),
         drop_row(stale, reservation(stale, "q2"), at(stale, "answer", "g1")),
         *(h for h in (gate, unrecorded)),
-        *broken_gate.broken(),
         *broken_outcomes(),
+        *broken_gate.broken(),
     ]
 
 

@@ -62,6 +62,14 @@ def coordinates(command: Command) -> Coordinates | None:
     )
 
 
+def admitted_operation(command: Command) -> Mapping[str, Any] | None:
+    """The configured operation that an invocation is admitted to; None for every other command."""
+    if not command.invokes or not command.config:
+        return None
+    policy = Policy(command.config, command.args["context"], command.request)
+    return policy.operation if policy.first is None else None
+
+
 def namespace_of(policy: Policy) -> tuple[Any, ...]:
     """The namespace of a caller, part by part."""
     instance, origin = policy.config["instance"], policy.origin

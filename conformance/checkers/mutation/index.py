@@ -186,15 +186,15 @@ class Index:
         return found
 
     @cached_property
+    def _struck(self) -> frozenset[int]:
+        return frozenset(f.command.seq for f in self.faults if f.command is not None)
+
+    @cached_property
     def _by_subject(self) -> Mapping[object, list[Command]]:
         found: dict[object, list[Command]] = {}
         for command in self.invocations:
             found.setdefault(command.subject, []).append(command)
         return found
-
-    @cached_property
-    def _struck(self) -> frozenset[int]:
-        return frozenset(f.command.seq for f in self.faults if f.command is not None)
 
     @cached_property
     def _makers(self) -> Mapping[Any, Command]:
