@@ -3,6 +3,7 @@
 from reference_impl.deviations import (
     mutation_core_cancel,
     mutation_core_gate,
+    mutation_disclosure,
     mutation_first,
     mutation_keys,
     mutation_outcomes,
@@ -19,6 +20,7 @@ DEVIATIONS: tuple[Planted, ...] = (
     *mutation_second.SECOND.items,
     *mutation_third.THIRD.items,
     *mutation_outcomes.OUTCOMES.items,
+    *mutation_disclosure.DISCLOSURE.items,
     *mutation_core_gate.CORE_GATE.items,
     *mutation_core_cancel.CORE_CANCEL.items,
     *mutation_keys.KEYS.items,
