@@ -6,7 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
-from conformance.cli.common import Subparsers, jobs, refuse, requirement_id, say, unusable
+from conformance.cli.common import Subparsers, count, jobs, refuse, requirement_id, say, unusable
 from conformance.search.plan import BUDGETS
 
 
@@ -31,6 +31,13 @@ def add_parser(subparsers: Subparsers) -> None:
         default="ci",
         help="quick: every scenario once, a look that is never conclusive; ci: all single faults and preemptions, for a"
         " verdict; nightly: pairs of them as well (default: ci)",
+    )
+    parser.add_argument(
+        "--schedules",
+        type=count,
+        default=0,
+        metavar="N",
+        help="at least N schedules: more random walks than the budget has by itself",
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random walks (default: 0)")
     parser.add_argument(
@@ -63,6 +70,7 @@ def run(args: argparse.Namespace) -> int:
         args.seed,
         args.jobs,
         args.out,
+        args.schedules,
     )
     try:
         path = run_suite(options, progress_for())

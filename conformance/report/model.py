@@ -36,6 +36,7 @@ class Report:
     out_of_tier: tuple[tuple[str, str], ...]
     points: int
     compared: int
+    walks: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -72,7 +73,9 @@ def build(record: RunRecord) -> Report:
     skipped = tuple((s[0], s[1]) for plan in record.plans for s in plan["out_of_tier"])
     compared = sum(d["sample"] for d in record.differentials)
     points = sum(plan["points"] for plan in record.plans)
-    return Report(header, record.footer, tally, tuple(found), verdict, failures, skipped, points, compared)
+    return Report(
+        header, record.footer, tally, tuple(found), verdict, failures, skipped, points, compared, record.walks
+    )
 
 
 def _stability(failures: tuple[FailureView, ...]) -> dict[str, str]:

@@ -11,6 +11,8 @@ from conformance.verdict import Standing
 from statemachines.plain import indented, plain
 from statemachines.spec import Spec
 
+#: So many of the rarest moves of random walks are shown.
+_RAREST = 3
 _WIDTH = 118
 _MARKS = {"pass": "ok", "fail": "FAIL", "unstable": "UNSTABLE", "uncovered": "UNCOVERED", "untestable": "UNTESTABLE"}
 
@@ -38,6 +40,7 @@ def terminal(report: Report, spec: Spec, where: str) -> str:
         *textwrap.wrap(
             f"faults that struck: {faults or 'none'}", _WIDTH, subsequent_indent="  ", break_on_hyphens=False
         ),
+        *_walks(report),
         *_hints(report),
         *_verdict(report),
     ]
@@ -47,6 +50,21 @@ def terminal(report: Report, spec: Spec, where: str) -> str:
         lines.append("this run was interrupted: the report is partial")
     lines.append(f"report: {where}")
     return "\n".join(lines) + "\n"
+
+
+def _walks(report: Report) -> list[str]:
+    """What random walks reached, and what of it they reached least: the whole histogram is in the record."""
+    lines = []
+    for walk in report.walks:
+        rarest = ", ".join(
+            f"{plain(entity)} {plain(before or 'new')} to {plain(after or 'gone')} {count}"
+            for entity, before, after, count in walk["moves"][:_RAREST]
+        )
+        lines += _wrapped(
+            f"{walk['walks']} random walks over {walk['family']}: {walk['states']} states, {len(walk['moves'])} row"
+            f" moves, {walk['situations']} situations; rarest: {rarest or 'none'}"
+        )
+    return lines
 
 
 def _hints(report: Report) -> list[str]:
