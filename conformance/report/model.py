@@ -46,6 +46,7 @@ class Report:
     tables: tuple[TableView, ...]
     #: requirement -> why it is excused, for known failures and declared gaps.
     excuses: Mapping[str, str]
+    walks: tuple[Mapping[str, Any], ...]
 
     @property
     def exit(self) -> int:
@@ -113,6 +114,7 @@ def build(record: RunRecord) -> Report:
         lifecycle_views(header, tally),
         table_views(header, record.plans, tally),
         _excuses(header["baseline"], found),
+        record.walks,
     )
 
 
