@@ -73,7 +73,8 @@ def _broken_off(index: Index) -> Iterator[Violation]:
         if lane is None or not index.settled(lane):
             continue
         before, after = index.before(attempt.claim.seq), index.result_view(attempt.claim)
-        taken = [e for e in after.lane(lane) if e.collapsed and before.events[e.id].open]
+        known = before.events
+        taken = [e for e in after.lane(lane) if e.collapsed and e.id in known and known[e.id].open]
         cycle = [id_ for ids in components(e.key for e in taken) if len(ids) > 1 for id_ in ids]
         for command in index.commands if cycle else ():
             mine = command.cmd == "lane.input" and command.proc == attempt.proc and command.seq > attempt.claim.seq
