@@ -1,4 +1,4 @@
-"""Deviations after bugs that real debouncers, queues and coalescers had; each is named by the report that tells of it."""
+"""Deviations after bugs of real debouncers, queues and coalescers; each is named by the report that tells of it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TrailingEventDropped(Enqueuer):
             lane = self._ledger.lane(tx, row.route.id, row.source)
             running = [e for e in lane if e.state == "processing"]
             if running:
-                self._ledger.move(tx, lane[-1].id, "collapse", item={"served": running[0].id}, **FREE)
+                self._ledger.move(tx, lane[-1].id, "collapse", item={}, **FREE)
         return stored
 
 
