@@ -11,6 +11,8 @@ from typing import Any, Final
 from conformance.checkers.base import Violation
 from conformance.history import History
 from conformance.search.program import Program
+from statemachines import strict_json
+from statemachines.files import read_bytes
 
 FORMAT: Final = 1
 
@@ -84,13 +86,13 @@ class Trace:
 def read_trace(path: Path) -> Trace:
     """Read a trace file; raises TraceError with one sentence for anything that is not one."""
     try:
-        obj = json.loads(path.read_text(encoding="utf-8"))
+        obj = strict_json.loads(read_bytes(path).decode())
     except OSError as problem:
         raise TraceError(f"{path}: {problem.strerror}; give a trace that a run has written") from None
     except UnicodeDecodeError:
         raise TraceError(f"{path}: not UTF-8 text; give a trace that a run has written") from None
-    except (ValueError, RecursionError):
-        raise TraceError(f"{path}: not JSON; give a trace that a run has written") from None
+    except strict_json.NotJson as problem:
+        raise TraceError(f"{path}: not JSON: {problem}; give a trace that a run has written") from None
     if not isinstance(obj, dict) or obj.get("format") != FORMAT:
         found = obj.get("format") if isinstance(obj, dict) else None
         raise TraceError(f"{path}: trace format {found!r} is not {FORMAT}; give a trace of this onceproof")

@@ -1,4 +1,4 @@
-"""Deviations after bugs of real debouncers, queues and coalescers; each is named by the report that tells of it."""
+"""Deviations after bugs that real debouncers, queues and coalescers had; each names the report that tells of it."""
 
 from __future__ import annotations
 

@@ -271,6 +271,6 @@ def inverted(a: Stored, b: Stored) -> bool:
 
 
 def contradictory(case: Case, x: Stored) -> bool:
-    """Whether the keys of a row contradict each other against the head or the boundary, or one of the three has none."""
+    """Whether the keys of a row contradict each other against head or boundary, or one of the three has no ordinal."""
     ends = [case.head, *([case.boundary] if case.boundary is not None else [])]
     return any(not e.ordinal for e in (x, *ends)) or any(inverted(x, e) for e in ends)
