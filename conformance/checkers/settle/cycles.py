@@ -116,14 +116,15 @@ def the_read_order_does_not_matter(index: Index) -> Iterator[Finding]:
         stored = {tuple(orders.get(r.id, 0) for r in sorted(p.rows, key=ingress_key)) for p, _ in by_lane.values()}
         if len({_pattern(s) for s in stored}) > 1:
             yield Met("stored-otherwise")
-        (one, first), (two, second) = list(by_lane.values())[:2]
-        if first != second:
-            yield Violation(
-                f"the order of lane {'/'.join(one.lane)}, {shown(one)}, for the same keys",
-                f"lane {'/'.join(two.lane)} came as {shown(two)}",
-                two.read.until,
-                "answer",
-            )
+        (one, first), *rest = by_lane.values()
+        for two, second in rest:
+            if first != second:
+                yield Violation(
+                    f"the order of lane {'/'.join(one.lane)}, {shown(one)}, for the same keys",
+                    f"lane {'/'.join(two.lane)} came as {shown(two)}",
+                    two.read.until,
+                    "answer",
+                )
 
 
 def _pattern(values: tuple[int, ...]) -> tuple[int, ...]:
