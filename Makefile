@@ -6,10 +6,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: conformance test lint mutants setup clean
+.PHONY: conformance test lint mutants publish setup clean
 
 conformance: setup
 	$(BIN)/onceproof run --driver reference --budget ci --out runs/latest
+
+# The published report of the reference, made anew (reports/README.md).
+publish: conformance
+	$(BIN)/onceproof report runs/latest --publish reports
 
 test: setup
 	$(BIN)/python -m pytest

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 from conformance.carriers.base import Carrier, DriverProblem, Link
 from conformance.carriers.farewell import farewell
 from conformance.carriers.inprocess import InProcessCarrier
+from conformance.carriers.subprocess import DEADLINE_MS, ForkedCarrier, ProcessCarrier
 from conformance.history import Recorder
 from conformance.remote.remote import NoContract, Remote
 
@@ -35,6 +37,8 @@ class Identity:
     rung: str
     clock: str
     readings: dict[str, str] = field(default_factory=dict)
+    #: The points that it offers by name: a claim that `doctor` looks at, and that no record needs.
+    points: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """For the header of a run record."""
@@ -51,17 +55,24 @@ class Identity:
         }
 
 
-def carrier_maker(driver: str) -> Callable[[], Carrier]:
+def carrier_maker(
+    driver: str,
+    *,
+    folder: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    deadline_ms: int = DEADLINE_MS,
+) -> Callable[[], Carrier]:
     """A function that makes the carrier of a driver name, in whichever process it is called.
 
     ``reference`` and ``reference:process``, the same with a planted fault as ``reference+ID``; anything else is a
-    command line. Raises UnknownDriver for an empty one.
+    command line, which runs in ``folder`` with ``env`` (None: the suite's own). ``deadline_ms`` is how long, in real
+    time, a request may go without an answer. Raises UnknownDriver for an empty command line.
     """
     name, _, carrier = driver.partition(":")
     base, _, planted = name.partition("+")
     if base == "reference" and carrier in ("", "process"):
         if carrier == "process":
-            return lambda: _forked(driver, planted)
+            return lambda: _forked(driver, planted, deadline_ms)
         return lambda: InProcessCarrier(driver, _implementation(planted))
     if base == "reference":
         raise UnknownDriver(f"the reference has no carrier {carrier!r}; give 'reference' or 'reference:process'")
@@ -71,7 +82,7 @@ def carrier_maker(driver: str) -> Callable[[], Carrier]:
         raise UnknownDriver(f"--driver {driver!r}: {problem}; give a command line as for a shell") from None
     if not words:
         raise UnknownDriver("--driver is empty; give 'reference', 'reference:process' or a command line in quotes")
-    return lambda: _command(driver, words)
+    return lambda: ProcessCarrier(driver, words, env, deadline_ms, folder)
 
 
 def twin_maker(driver: str) -> Callable[[], Carrier] | None:
@@ -92,18 +103,10 @@ def _implementation(planted: str) -> Any:
         raise UnknownDriver(str(unknown)) from None
 
 
-def _forked(driver: str, planted: str) -> Carrier:
-    from conformance.carriers.subprocess import ForkedCarrier  # noqa: PLC0415
-
+def _forked(driver: str, planted: str, deadline_ms: int) -> Carrier:
     _implementation(planted)
     arguments = ["--plant", planted] if planted else []
-    return ForkedCarrier(driver, [sys.executable, "-m", "reference_impl", *arguments])
-
-
-def _command(driver: str, words: list[str]) -> Carrier:
-    from conformance.carriers.subprocess import ProcessCarrier  # noqa: PLC0415
-
-    return ProcessCarrier(driver, words)
+    return ForkedCarrier(driver, [sys.executable, "-m", "reference_impl", *arguments], deadline_ms=deadline_ms)
 
 
 def identify(
@@ -159,6 +162,7 @@ def _identity(said: dict[str, Any]) -> Identity:
             rung,
             str(said.get("clock", "real")),
             dict(said.get("readings", {})),
+            tuple(said.get("points", ())),
         )
     except KeyError as missing:
         raise DriverProblem(f"hello: the member {missing} is missing") from None

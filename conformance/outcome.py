@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,7 +13,8 @@ from conformance.carriers.base import Carrier, DriverProblem, SuiteProblem
 from conformance.checkers.base import Violation
 from conformance.families.base import Family
 from conformance.history import History
-from conformance.judge import judge
+from conformance.judge import exercised, index_of, judged
+from conformance.moves import Moves, moves
 from conformance.search.execute import Execution
 from conformance.search.program import Program
 
@@ -25,8 +26,8 @@ NO_ANSWER: Final = "no answer in time"
 class Outcome:
     """One schedule, judged. ``problem`` is set when it could not be run: then nothing else counts.
 
-    ``met`` maps requirement to cell to count; a schedule with a missed fault has no cells, since what it was to
-    exercise did not happen.
+    ``met`` maps requirement to cell to count, ``tables`` a table to its rows to counts; a schedule with a missed fault
+    has neither, since what it was to exercise did not happen.
     """
 
     schedule: str
@@ -37,6 +38,8 @@ class Outcome:
     problem: str | None = None
     blame: str | None = None
     gaps: tuple[str, ...] = ()
+    tables: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    moves: Moves = field(default_factory=Moves)
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -66,7 +69,8 @@ def weigh(family: Family, history: History, readings: Mapping[str, str]) -> Outc
         (e for e in history.of("answer") if e.data["outcome"] == "failed"),
         None,
     )
-    verdicts = judge(family, history, readings)
+    index = index_of(family, history, readings)
+    verdicts = judged(family, index)
     missed = tuple(f"{e.proc} {e.data['point']} {e.data['action']}" for e in history.of("suite") if e.kind == "missed")
     return Outcome(
         schedule=history.schedule,
@@ -77,6 +81,8 @@ def weigh(family: Family, history: History, readings: Mapping[str, str]) -> Outc
         problem=None if failed is None else f"{failed.data['cmd']} failed: {failed.data.get('detail')}",
         blame=None if failed is None else "driver",
         gaps=_gaps(history),
+        tables={} if missed else exercised(family, index),
+        moves=moves(history),
     )
 
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
+
+from statemachines import strict_json
+from statemachines.files import opened
 
 FORMAT: Final = 1
 Record = Mapping[str, Any]
@@ -14,10 +20,10 @@ Record = Mapping[str, Any]
 MEMBERS: Final[dict[str, frozenset[str]]] = {
     "header": frozenset(
         {"suite", "spec", "started", "driver", "identity", "budget", "seed", "filtered", "obligations", "planned"}
-        | {"unreachable", "requirements"}
+        | {"unreachable", "requirements", "baseline", "only", "scenarios"}
     ),
-    "plan": frozenset({"family", "points", "out_of_tier"}),
-    "schedule": frozenset({"id", "met", "faults", "missed", "named", "problem", "blame", "gaps"}),
+    "plan": frozenset({"family", "points", "out_of_tier", "tables"}),
+    "schedule": frozenset({"id", "met", "faults", "missed", "named", "problem", "blame", "gaps", "tables"}),
     "differential": frozenset({"family", "sample", "different"}),
     "walk": frozenset({"family", "walks", "situations", "states", "moves", "chosen"}),
     "failure": frozenset({"requirement", "stability", "schedules", "file", "trace"}),
@@ -108,17 +114,31 @@ def read_run(path: Path) -> RunRecord:
     )
 
 
+def _opened(path: Path) -> IO[str]:
+    """A record as it was written, or compressed as it is published."""
+    file = opened(path)
+    if path.suffix != ".gz":
+        return io.TextIOWrapper(file, encoding="utf-8")
+    # Opened once to see that it is a file: the decompressor does not close what it is handed.
+    file.close()
+    return gzip.open(path, "rt", encoding="utf-8")
+
+
 def _lines(path: Path) -> Iterator[tuple[int, Record]]:
     try:
-        with path.open(encoding="utf-8") as file:
+        with _opened(path) as file:
             for number, line in enumerate(file, 1):
                 try:
-                    record = json.loads(line)
-                except (ValueError, RecursionError):
-                    raise RecordError(f"{path}:{number}: not JSON: {line[:60]!r}; the file was cut or edited") from None
+                    record = strict_json.loads(line, unique=False)
+                except strict_json.NotJson as problem:
+                    raise RecordError(
+                        f"{path}:{number}: not JSON: {line[:60]!r} ({problem}); the file was cut or edited"
+                    ) from None
                 if not isinstance(record, dict):
                     raise RecordError(f"{path}:{number}: a record must be an object, not {type(record).__name__}")
                 yield number, record
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise RecordError(f"{path}: it is no whole gzip file; give the record that was published") from None
     except OSError as problem:
         raise RecordError(f"{path}: {problem.strerror}; give the run.jsonl of a run") from None
     except UnicodeDecodeError:

@@ -5,16 +5,21 @@ from __future__ import annotations
 import datetime
 import fcntl
 import fnmatch
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, Protocol
 
+from conformance.baseline import Entry, read_baseline
 from conformance.carriers.base import Carrier, DriverProblem, SuiteProblem
 from conformance.carriers.inprocess import InProcessCarrier
 from conformance.carriers.places import remove_left_behind
-from conformance.drivers import Identity, carrier_maker, identify, twin_maker
+from conformance.carriers.subprocess import DEADLINE_MS
+from conformance.checkers.base import Checker
+from conformance.drivers import PATIENCE_MS, Identity, carrier_maker, identify, twin_maker
+from conformance.excerpt import lifecycles, tables
 from conformance.families import FAMILIES
 from conformance.families.base import Family
 from conformance.outcome import Outcome
@@ -49,7 +54,11 @@ class UsageError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What to run: see ``onceproof run --help``. ``schedules`` grows the random walks until there are so many."""
+    """What to run: see ``onceproof run --help``.
+
+    ``schedules`` grows the random walks until there are so many. ``env`` is the environment of driver processes; None
+    means ours.
+    """
 
     driver: str = "reference"
     profiles: tuple[str, ...] = ()
@@ -59,6 +68,9 @@ class Options:
     seed: int = 0
     jobs: int = 1
     out: Path = Path("runs/latest")
+    baseline: Path | None = None
+    deadline_ms: int = DEADLINE_MS
+    env: Mapping[str, str] | None = None
     schedules: int = 0
 
 
@@ -81,15 +93,16 @@ class Progress(Protocol):
 def run(options: Options, progress: Progress) -> Path:
     """Do the run and return the path of its ``run.jsonl``.
 
-    Raises UsageError, UnknownDriver and DriverProblem before anything was run. An interrupt ends the record
-    with a footer that says so.
+    Raises UsageError, BaselineError, UnknownDriver and DriverProblem before anything was run. An interrupt
+    ends the record with a footer that says so.
     """
     spec = load()
+    excused = read_baseline(options.baseline, spec) if options.baseline is not None else ()
     remove_left_behind()
-    make = carrier_maker(options.driver)
+    make = carrier_maker(options.driver, env=options.env, deadline_ms=options.deadline_ms)
     carrier = make()
     try:
-        identity = identify(carrier)
+        identity = identify(carrier, patience_ms=min(PATIENCE_MS, options.deadline_ms))
 
         def at_rung() -> Carrier:
             made = make()
@@ -98,12 +111,12 @@ def run(options: Options, progress: Progress) -> Path:
 
         carrier.rung = identity.rung
         families = _select(options, identity, spec)
-        judged = judged_requirements(spec, families, options.only)
+        judged = judged_requirements(spec, families, options.only, options.profiles)
         options.out.mkdir(parents=True, exist_ok=True)
         lock = _alone_in(options.out)
         path = options.out / "run.jsonl"
         writer = RecordWriter(path)
-        writer.write("header", **_header(options, identity, spec, judged, families))
+        writer.write("header", **_header(options, identity, spec, judged, families, excused))
         try:
             _Run(options, identity, spec, carrier, at_rung, writer, progress, judged).execute(families)
         finally:
@@ -170,6 +183,7 @@ class _Run:
             schedules=len(plan.programs),
             points=plan.points,
             out_of_tier=[list(s) for s in plan.out_of_tier],
+            tables={t: list(rows) for t, rows in family.tables().items()} if family.tables is not None else {},
         )
         in_process = isinstance(self._carrier, InProcessCarrier)
         first: Sequence[Program] = plan.programs
@@ -243,7 +257,8 @@ class _Run:
 
     def _save(self, requirement: str, number: int, failure: Failure, schedules: int) -> None:
         name = f"{requirement}-{number}.json"
-        trace = failure.trace(self._spec.digest, self._options.driver, self._options.seed)
+        folder = os.path.relpath(Path.cwd(), self._options.out.resolve())
+        trace = failure.trace(self._spec.digest, self._options.driver, self._options.seed, folder)
         write_trace(self._options.out / name, trace)
         self._writer.write(
             "failure",
@@ -276,11 +291,20 @@ def schedule_record(outcome: Outcome, judged: set[str]) -> dict[str, Any]:
         "problem": outcome.problem,
         "blame": outcome.blame,
         "gaps": list(outcome.gaps),
+        "tables": {table: dict(rows) for table, rows in outcome.tables.items()},
+        "looks": outcome.moves.looks,
+        "transitions": {entity: dict(counts) for entity, counts in outcome.moves.counts.items()},
     }
 
 
-def judged_requirements(spec: Spec, families: Iterable[Family], only: Iterable[str]) -> list[JudgedRequirement]:
-    """The live requirements that these families' checkers judge; raises UsageError for an id that none does."""
+def judged_requirements(
+    spec: Spec, families: Iterable[Family], only: Iterable[str], profiles: Iterable[str] = ()
+) -> list[JudgedRequirement]:
+    """The live requirements that these families' checkers judge; raises UsageError for an id that none does.
+
+    ``profiles`` narrow them to the groups of those profiles; a family's own name stands for all that it judges.
+    """
+    families = list(families)
     ids = {c.requirement for family in families for c in family.checkers}
     wanted = set(only)
     for unknown in sorted(wanted - ids):
@@ -293,6 +317,11 @@ def judged_requirements(spec: Spec, families: Iterable[Family], only: Iterable[s
             why = f"it is {known.status}, not live"
         raise UsageError(f"--only {unknown}: {why}; `onceproof list` shows what is live")
     chosen = [r for r in spec.requirements.values() if r.id in ids and (not wanted or r.id in wanted)]
+    profiles = tuple(profiles)
+    if profiles and not wanted:
+        groups = _groups(spec, profiles)
+        whole = {c.requirement for family in families if family.id in profiles for c in family.checkers}
+        chosen = [r for r in chosen if r.profile in groups or r.id in whole]
     return [
         JudgedRequirement.from_json(
             {
@@ -303,7 +332,7 @@ def judged_requirements(spec: Spec, families: Iterable[Family], only: Iterable[s
                 "statement": r.statement,
                 "where": r.where,
                 "source": r.source,
-                "cells": [{"id": c.id, "rung": c.rung, "needs": c.needs} for c in r.cells],
+                "cells": [{"id": c.id, "text": c.text, "rung": c.rung, "needs": c.needs} for c in r.cells],
             }
         )
         for r in chosen
@@ -315,8 +344,10 @@ def _select(options: Options, identity: Identity, spec: Spec) -> list[Family]:
     for profile in options.profiles:
         if profile not in known:
             raise UsageError(f"--profile {profile}: there is no such profile; known are {', '.join(sorted(known))}")
+    served = [f for f in FAMILIES.values() if f.id in identity.families]
+    groups = _groups(spec, options.profiles)
+    chosen = [f for f in served if f.id in options.profiles or any(_group(spec, c) in groups for c in f.checkers)]
     wanted = set(options.profiles) or set(FAMILIES)
-    chosen = [f for f in FAMILIES.values() if f.id in wanted and f.id in identity.families]
     if options.only:
         # A family that has nothing to say about what was asked is not run; an unknown id is refused later.
         chosen = [f for f in chosen if any(id_ in f.checkers for id_ in options.only)] or chosen
@@ -326,6 +357,17 @@ def _select(options: Options, identity: Identity, spec: Spec) -> list[Family]:
         offered = ", ".join(identity.families) or "nothing"
         raise UsageError(f"nothing to run: {options.driver} offers {offered}, asked for is {', '.join(sorted(wanted))}")
     return chosen
+
+
+def _groups(spec: Spec, profiles: Iterable[str]) -> set[str]:
+    """The groups of requirements that profiles are made of; all of them where no profile is named."""
+    named = [spec.profiles[p] for p in profiles if p in spec.profiles] if profiles else spec.profiles.values()
+    return {group for profile in named for group in profile.groups}
+
+
+def _group(spec: Spec, checker: Checker) -> str:
+    found = spec.requirements.get(checker.requirement)
+    return found.profile if found is not None else ""
 
 
 def narrowed(families: Iterable[Family], patterns: Iterable[str]) -> list[Family]:
@@ -346,10 +388,11 @@ def _header(
     options: Options,
     identity: Identity,
     spec: Spec,
-    judged: Iterable[JudgedRequirement],
-    families: Iterable[Family],
+    judged: Sequence[JudgedRequirement],
+    families: Sequence[Family],
+    excused: Iterable[Entry],
 ) -> Mapping[str, Any]:
-    served = {f.id for f in families}
+    served, chosen = {f.id for f in families}, list(judged)
     planned = sum(r.status == "planned" for r in spec.requirements.values())
     return {
         "format": FORMAT,
@@ -362,11 +405,18 @@ def _header(
         "budget": options.budget,
         "seed": options.seed,
         "only": list(options.only),
-        "filtered": bool(options.only or options.scenarios) or not set(identity.families) <= served,
+        "scenarios": list(options.scenarios),
+        # A family that the driver offers and this suite does not judge is no choice of the user.
+        "filtered": bool(options.only or options.scenarios)
+        or not FAMILIES.keys() & set(identity.families) <= served
+        or len(judged) < len(judged_requirements(spec, families, ())),
         "obligations": len(spec.requirements),
         "planned": planned,
         "unreachable": unreachable(spec, identity.readings),
-        "requirements": [_requirement_json(r) for r in judged],
+        "baseline": [entry.to_json() for entry in excused],
+        "requirements": [_requirement_json(r) for r in chosen],
+        "lifecycles": lifecycles(spec, sorted(served)),
+        "tables": tables(spec, sorted(served), {r.source for r in chosen}),
     }
 
 
@@ -395,5 +445,5 @@ def _requirement_json(r: JudgedRequirement) -> dict[str, Any]:
         "statement": r.statement,
         "where": r.where,
         "source": r.source,
-        "cells": [{"id": c.id, "rung": c.rung, "needs": list(c.needs)} for c in r.cells],
+        "cells": [{"id": c.id, "text": c.text, "rung": c.rung, "needs": list(c.needs)} for c in r.cells],
     }

@@ -27,8 +27,8 @@ def part(name: str, definition: str) -> Mapping[str, Any]:
     return {**whole["$defs"][definition], "$defs": whole["$defs"]}
 
 
-def problems(name: str, value: object) -> list[str]:
-    """What is wrong with a value by a published schema, one sentence each; empty if nothing is. Takes its time."""
+def problems(name: str, value: object, definition: str = "") -> list[str]:
+    """What is wrong with a value by a published schema, or by one definition of it; empty if nothing. Slow."""
     # Imported late: only tools and tests explain.
     from jsonschema import Draft202012Validator  # noqa: PLC0415
     from referencing import Registry, Resource  # noqa: PLC0415
@@ -36,5 +36,6 @@ def problems(name: str, value: object) -> list[str]:
     found = Registry().with_resources(
         [(f"{schema(other)['$id']}", Resource.from_contents(schema(other))) for other in PUBLISHED]
     )
-    validator = Draft202012Validator(schema(name), registry=found)
+    wanted = {**part(name, definition), "$id": schema(name)["$id"]} if definition else schema(name)
+    validator = Draft202012Validator(wanted, registry=found)
     return [f"{'/'.join(map(str, e.absolute_path)) or '.'}: {e.message[:200]}" for e in validator.iter_errors(value)]

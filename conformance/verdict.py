@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -32,6 +32,7 @@ class JudgedCell:
     id: str
     rung: str
     needs: tuple[str, ...]
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class JudgedRequirement:
     @staticmethod
     def from_json(obj: Mapping[str, Any]) -> JudgedRequirement:
         """From the header of a run record."""
-        cells = tuple(JudgedCell(c["id"], c["rung"], tuple(c["needs"])) for c in obj["cells"])
+        cells = tuple(JudgedCell(c["id"], c["rung"], tuple(c["needs"]), c.get("text", "")) for c in obj["cells"])
         return JudgedRequirement(
             obj["id"],
             obj["profile"],
@@ -100,6 +101,12 @@ class Tally:
     named: dict[str, int] = field(default_factory=dict)
     problems: list[tuple[str, str, str]] = field(default_factory=list)
     gaps: set[str] = field(default_factory=set)
+    #: table -> row -> how often it was exercised.
+    tables: dict[str, dict[str, int]] = field(default_factory=dict)
+    #: lifecycle -> move (``Prepared>Dispatching``) -> how often.
+    transitions: dict[str, dict[str, int]] = field(default_factory=dict)
+    #: How closely the rows could be followed (conformance.moves) -> in how many schedules.
+    looks: dict[str, int] = field(default_factory=dict)
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Take in one ``schedule`` record."""
@@ -115,6 +122,17 @@ class Tally:
             self.exercised_in[requirement] = self.exercised_in.get(requirement, 0) + 1
             for cell, count in cells.items():
                 mine[cell] = mine.get(cell, 0) + count
+        for table, rows in record["tables"].items():
+            seen = self.tables.setdefault(table, {})
+            for row, count in rows.items():
+                seen[row] = seen.get(row, 0) + count
+        # Records of earlier versions hold neither looks nor transitions.
+        if "looks" in record:
+            self.looks[record["looks"]] = self.looks.get(record["looks"], 0) + 1
+        for entity, moves in record.get("transitions", {}).items():
+            taken = self.transitions.setdefault(entity, {})
+            for move, count in moves.items():
+                taken[move] = taken.get(move, 0) + count
         for requirement in record["named"]:
             self.named[requirement] = self.named.get(requirement, 0) + 1
         if record["problem"] is not None:
@@ -170,8 +188,12 @@ class Verdict:
     why: str
 
 
-def conclude(found: Iterable[Standing], tally: Tally, complete: bool, budget_covers: bool) -> Verdict:
+def conclude(
+    found: Iterable[Standing], tally: Tally, complete: bool, budget_covers: bool, untrue: Sequence[str] = ()
+) -> Verdict:
     """The worst status decides. ``budget_covers`` is False for a budget that is not meant to meet every cell.
+
+    ``untrue`` holds what is wrong with the baseline: an excuse that does not hold fails the run.
 
     A cell that never occurred blocks only where everything was tried: with missed faults, or schedules that did not
     run, nobody can tell yet.
@@ -184,6 +206,8 @@ def conclude(found: Iterable[Standing], tally: Tally, complete: bool, budget_cov
     if "fail" in statuses:
         return Verdict("not conformant", 1, "a requirement is violated")
     searched = complete and budget_covers and not tally.missed
+    if untrue and searched:
+        return Verdict("not conformant", 1, f"the baseline is not true any more: {untrue[0]}")
     if "untestable" in statuses and searched:
         return Verdict(
             "not conformant", 1, "a cell never occurred, and the driver does not do all that was asked of it"
@@ -196,7 +220,7 @@ def conclude(found: Iterable[Standing], tally: Tally, complete: bool, budget_cov
         return Verdict("inconclusive", 4, f"{tally.missed} scheduled faults did not fire")
     if not complete:
         return Verdict("inconclusive", 4, "the budget ended before every schedule ran")
-    if statuses & {"uncovered", "untestable"}:
+    if statuses & {"uncovered", "untestable"} or untrue:
         return Verdict("inconclusive", 4, "this budget does not meet every cell")
     if not statuses & {"pass", "declared-gap", "known-failure"}:
         return Verdict("inconclusive", 4, "nothing could be judged")

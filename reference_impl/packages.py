@@ -10,6 +10,8 @@ from reference_impl.connector import schema as connector_schema
 from reference_impl.connector.runtime import Connector
 from reference_impl.mutation_host import schema as mutation_schema
 from reference_impl.mutation_host.host import MutationHost
+from reference_impl.settle import schema as settle_schema
+from reference_impl.settle.runtime import Lanes
 from statemachines.model import Lifecycle
 
 
@@ -33,13 +35,19 @@ PACKAGES: Mapping[str, Package] = {
             "mutation-host",
             MutationHost,
             mutation_schema.statements,
-            ("ledger", "dispatcher", "observer", "supervisor"),
+            ("ledger", "dispatcher", "observer", "supervisor", "admission", "approvals", "preflight"),
         ),
         Package(
             "connector-push",
             Connector,
             connector_schema.statements,
             ("ledger", "saver", "dispatcher", "writeback", "worker", "policy"),
+        ),
+        Package(
+            "settle-lanes",
+            Lanes,
+            settle_schema.statements,
+            ("ledger", "enqueuer", "reaper", "claimer", "reader", "finisher", "replayer", "gauge", "metadata"),
         ),
     )
 }

@@ -68,6 +68,7 @@ SEEN: Mapping[str, str] = {
     "status": "a complete answer with some other status, or 200 without `effect`; it proves nothing",
     "malformed": "a complete 200 whose body is no JSON",
     "partial": "fewer bytes than `Content-Length` says, then the end of the connection",
+    "part-done": "a complete 200 that reports part of the work as done and part as failed",
     "hold": "nothing, until the suite releases the request with another behaviour, or kills the process",
     "late": "nothing, until the suite has moved time on; then a success",
     "hold-at-accept": "the connection is there, and nothing is read or answered; a kill here is ahead of any effect",
@@ -75,7 +76,13 @@ SEEN: Mapping[str, str] = {
     "drop-before-read": "the connection is closed without an answer",
     "apply-then-drop": "the connection is closed without an answer, after the effect has happened",
 }
-_EFFECT = {"done": "yes", "none": "no", "unknown": "nobody knows", "pending": "decided at the release"}
+_EFFECT = {
+    "done": "yes",
+    "none": "no",
+    "part": "in part",
+    "unknown": "nobody knows",
+    "pending": "decided at the release",
+}
 
 
 def pages() -> dict[Path, str]:

@@ -12,7 +12,7 @@ from typing import Final
 from conformance.carriers.base import DeadlinePassed, DriverProblem, Message
 from conformance.carriers.conversation import BadMessage, Conversation
 from conformance.carriers.hub import Hub
-from conformance.carriers.spawn import Body
+from conformance.carriers.spawn import Body, exit_watch
 from conformance.kit.lines import BadLine, LineBuffer, decode, encode
 from conformance.remote.server import Endpoint
 
@@ -39,6 +39,8 @@ class ProcessLink:
         self._who = who
         self._body = body
         self._stdin, self._stdout, self._stderr = pipes
+        self._exit = exit_watch(body.pid)
+        self._left_a_child = False
         self._endpoint = endpoint
         self._deadline_ms = deadline_ms
         self._talk = Conversation()
@@ -88,11 +90,13 @@ class ProcessLink:
         while not self._ended and self._problem is None and (left := (until - time.monotonic()) * 1000) > 0:
             self._turn(left)
         self._raise_problem()
-        said_end = self._ended
+        said_end, left = self._ended, self._left_a_child
         status = self._body.end()
         self.discard()
         if not said_end:
             return f"still ran {patience_ms} ms later"
+        if left:
+            return "left a child behind, which had to be killed"
         return "" if status == 0 else f"ended with {_ending(status)}"
 
     def kill(self) -> None:
@@ -117,9 +121,9 @@ class ProcessLink:
     # -- Party -------------------------------------------------------------------------------------------------
 
     def pipes(self) -> list[tuple[int, int]]:
-        """Stdout and stderr while they are open, stdin while a line is being written."""
+        """Stdout and stderr while they are open, the process's exit, stdin while a line is being written."""
         heard = -1 if self._problem else self._stdout
-        open_ends = [(fd, select.POLLIN) for fd in (heard, self._stderr) if fd >= 0]
+        open_ends = [(fd, select.POLLIN) for fd in (heard, self._stderr, self._exit) if fd >= 0]
         return [*open_ends, (self._stdin, select.POLLOUT)] if self._writing else open_ends
 
     def wires(self) -> list[tuple[int, int]]:
@@ -130,6 +134,8 @@ class ProcessLink:
         """Take in what is there."""
         if fd == self._stdout:
             self._hear()
+        elif fd == self._exit:
+            self._exited()
         elif fd == self._stderr:
             data = _read(fd)
             if data == b"":
@@ -199,6 +205,20 @@ class ProcessLink:
             if len(data) < _CHUNK:
                 return
 
+    def _exited(self) -> None:
+        """The process has ended; whoever still holds its stdout is a child that it has left behind."""
+        os.close(self._exit)
+        self._exit = -1
+        while self._problem is None and self._stdout >= 0 and (data := _read(self._stdout)) is not None:
+            if data:
+                self._spoke = True
+                self._take(data)
+            else:
+                os.close(self._stdout)
+                self._stdout = -1
+        self._left_a_child = self._stdout >= 0
+        self._ended = True
+
     def _take(self, data: bytes) -> None:
         try:
             for line in self._lines.feed(data):
@@ -259,6 +279,8 @@ class ProcessLink:
             how = f" ({_ending(self._body.end())})"
             if self._lines.rest:
                 guess = "its last line has no newline"
+            elif self._left_a_child:
+                guess = "it left a child behind that holds its stdout; the process that is started has to stay"
         while self._stderr >= 0 and (data := _read(self._stderr)):
             self._said += data
         words = bytes(self._said[-STDERR_SHOWN:]).decode("utf-8", "replace").strip()
@@ -267,11 +289,11 @@ class ProcessLink:
 
     def _close(self) -> None:
         self._hub.leave(self)
-        for fd in (self._stdin, self._stdout, self._stderr):
+        for fd in (self._stdin, self._stdout, self._stderr, self._exit):
             if fd >= 0:
                 with contextlib.suppress(OSError):
                     os.close(fd)
-        self._stdin = self._stdout = self._stderr = -1
+        self._stdin = self._stdout = self._stderr = self._exit = -1
 
 
 def _read(fd: int) -> bytes | None:
@@ -294,6 +316,8 @@ def _guess(bad: BadLine) -> str:
     line = bad.line.strip()
     if "longer than" in bad.reason:
         return "put large things into a file in the state directory"
+    if " twice" in bad.reason:
+        return "each member once: which of the two counts, readers disagree about"
     if not line:
         return "an empty line: one message per line, nothing between them"
     if line.startswith(b"{'"):

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Protocol
 
 from conformance.carriers.base import DriverProblem
@@ -71,16 +72,17 @@ class Child:
 
 
 class CommandSpawner:
-    """Runs a command for each driver process."""
+    """Runs a command for each driver process, in the working directory ``folder`` (None: the suite's own)."""
 
-    def __init__(self, command: Sequence[str], env: Mapping[str, str] | None) -> None:
+    def __init__(self, command: Sequence[str], env: Mapping[str, str] | None, folder: Path | None = None) -> None:
         self._command = list(command)
         self._env = environment(env)
+        self._folder = folder
         self._guardian = Guardian()
 
     def spawn(self, stdin: int, stdout: int, stderr: int) -> Child:
         """Start the command in a session of its own."""
-        process = start(self._command, self._env, (stdin, stdout, stderr))
+        process = start(self._command, self._env, (stdin, stdout, stderr), folder=self._folder)
         return Child(process, self._guardian)
 
     def close(self) -> None:
@@ -211,10 +213,29 @@ def environment(env: Mapping[str, str] | None) -> dict[str, str]:
     return {**(os.environ if env is None else env), **_NO_PROXY}
 
 
+def exit_watch(pid: int) -> int:
+    """A descriptor that becomes readable when this process ends, or -1 where the system has no such thing.
+
+    The process is not reaped by that, so it may also be a child of somebody else.
+    """
+    opened = getattr(os, "pidfd_open", None)
+    if opened is None:
+        return -1
+    try:
+        watch: int = opened(pid)
+    except OSError:
+        return -1
+    return watch
+
+
 def start(
-    command: Sequence[str], env: Mapping[str, str], streams: tuple[int, int, int], keep: int | None = None
+    command: Sequence[str],
+    env: Mapping[str, str],
+    streams: tuple[int, int, int],
+    keep: int | None = None,
+    folder: Path | None = None,
 ) -> subprocess.Popen[bytes]:
-    """Start a command in a session and process group of its own, on these standard streams.
+    """Start a command in a session and process group of its own, on these standard streams, in ``folder``.
 
     ``keep`` is one more descriptor that it inherits. Raises DriverProblem, in one sentence, when it cannot be started.
     """
@@ -222,7 +243,14 @@ def start(
     passed = () if keep is None else (keep,)
     try:
         return subprocess.Popen(
-            command, stdin=stdin, stdout=stdout, stderr=stderr, env=env, start_new_session=True, pass_fds=passed
+            command,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            env=env,
+            cwd=folder,
+            start_new_session=True,
+            pass_fds=passed,
         )
     except FileNotFoundError:
         reason = "there is no such file; check the command, or give its full path"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from conformance.carriers.base import Link, Session
 from conformance.carriers.hub import Hub
@@ -89,12 +90,17 @@ class _RealCarrier:
 
 
 class ProcessCarrier(_RealCarrier):
-    """Starts ``command`` for every driver process. ``env`` None means the suite's own environment."""
+    """Starts ``command`` for every driver process, in ``folder``. ``env`` and ``folder`` None mean the suite's own."""
 
     def __init__(
-        self, name: str, command: Sequence[str], env: Mapping[str, str] | None = None, deadline_ms: int = DEADLINE_MS
+        self,
+        name: str,
+        command: Sequence[str],
+        env: Mapping[str, str] | None = None,
+        deadline_ms: int = DEADLINE_MS,
+        folder: Path | None = None,
     ) -> None:
-        super().__init__(name, CommandSpawner(command, env), deadline_ms)
+        super().__init__(name, CommandSpawner(command, env, folder), deadline_ms)
 
 
 class ForkedCarrier(_RealCarrier):

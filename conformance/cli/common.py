@@ -16,6 +16,8 @@ else:
 
 USAGE = 2
 DRIVER_FAILED = 3
+#: As in conformance.carriers.subprocess, which is not imported for a page of help.
+DEADLINE_MS = 10_000
 
 
 def refuse(sentence: object, code: int = USAGE) -> int:
@@ -40,6 +42,24 @@ def jobs(text: str) -> int:
     number = int(text) if text.isdecimal() else 0
     if not 1 <= number <= 64:
         raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to 64")
+    return number
+
+
+def add_deadline(parser: argparse.ArgumentParser) -> None:
+    """The option ``--deadline``, where driver processes are started."""
+    parser.add_argument(
+        "--deadline",
+        type=_milliseconds,
+        default=DEADLINE_MS,
+        metavar="MS",
+        help="how long a driver may be silent, in real milliseconds (default: 10000)",
+    )
+
+
+def _milliseconds(text: str) -> int:
+    number = int(text) if text.isdecimal() and len(text) < 10 else 0
+    if not 50 <= number <= 3_600_000:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of milliseconds from 50 to 3600000")
     return number
 
 

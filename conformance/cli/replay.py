@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from conformance.cli.common import Subparsers, refuse, say, unusable
+from conformance.cli.common import Subparsers, add_deadline, refuse, say, unusable
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -14,6 +14,7 @@ def add_parser(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser("replay", help="run a saved failure again")
     parser.add_argument("file", type=Path, help="a trace that a run has written")
     parser.add_argument("--driver", help="the driver to run it against (default: the one of the trace)")
+    add_deadline(parser)
     parser.set_defaults(run=run)
 
 
@@ -23,7 +24,7 @@ def run(args: argparse.Namespace) -> int:
     from conformance.drivers import UnknownDriver, carrier_maker, identify  # noqa: PLC0415
     from conformance.families import FAMILIES  # noqa: PLC0415
     from conformance.report.story import story  # noqa: PLC0415
-    from conformance.search.failures import replay  # noqa: PLC0415
+    from conformance.search.failures import drawn, replay  # noqa: PLC0415
     from conformance.trace import TraceError, read_trace  # noqa: PLC0415
     from statemachines.plain import plain  # noqa: PLC0415
     from statemachines.spec import load  # noqa: PLC0415
@@ -31,7 +32,9 @@ def run(args: argparse.Namespace) -> int:
     spec = load()
     try:
         trace = read_trace(args.file)
-        carrier = carrier_maker(trace.driver if args.driver is None else args.driver)()
+        folder = None if args.driver is not None else typed_in(args.file, trace.folder)
+        driver = trace.driver if args.driver is None else args.driver
+        carrier = carrier_maker(driver, folder=folder, deadline_ms=args.deadline)()
     except (TraceError, UnknownDriver) as problem:
         return refuse(problem)
     if trace.program.family not in FAMILIES:
@@ -51,17 +54,41 @@ def run(args: argparse.Namespace) -> int:
         carrier.rung, readings = identity.rung, identity.readings
         seen = replay(family, trace.program, carrier, trace.requirement, readings)
     except DriverProblem as problem:
-        return unusable(problem)
+        hint = "" if args.driver is not None else _where(trace.driver, folder)
+        return unusable(f"{problem}{hint}")
     except SuiteProblem as problem:
         return refuse(f"the suite failed, which says nothing about the driver: {problem}", 5)
     finally:
         carrier.shutdown()
-    failing = [(v, h) for v, h in seen if v is not None]
+    failing = [(violation, history) for violation, history in seen if violation is not None]
     if not failing:
         say(f"{plain(trace.requirement)} holds: the violation did not show in {len(seen)} runs of {plain(args.file)}\n")
         return 0
     from dataclasses import replace as with_members  # noqa: PLC0415
 
-    again = with_members(trace, violation=failing[0][0], history=failing[0][1], failed=len(failing), runs=len(seen))
-    say(story(again, spec, str(args.file)))
+    violation, history = failing[0]
+    picture = drawn(family, history, violation, readings)
+    again = with_members(
+        trace, violation=violation, history=history, failed=len(failing), runs=len(seen), picture=picture
+    )
+    say(story(again, spec.requirements, str(args.file)))
     return 1
+
+
+def typed_in(file: Path, folder: str) -> Path | None:
+    """The folder in which the driver of a trace was typed, so that its command is the same from anywhere.
+
+    None, the present folder, where the trace was taken out of its tree and that folder is not there.
+    """
+    found = (file.resolve().parent / folder).resolve()
+    return found if found.is_dir() else None
+
+
+def _where(driver: str, folder: Path | None) -> str:
+    if driver.partition(":")[0].partition("+")[0] == "reference":
+        return ""
+    where = "the present folder, since that of the run is not there" if folder is None else str(folder)
+    return (
+        f"\nthe trace holds the command as it was typed for the run, {driver!r}, and it was started in {where}; give"
+        " the right one with --driver"
+    )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from pathlib import Path
 
-from conformance.cli.common import Subparsers, count, jobs, refuse, requirement_id, say, unusable
+from conformance.cli.common import Subparsers, add_deadline, count, jobs, refuse, requirement_id, say, unusable
 from conformance.search.plan import BUDGETS
 
 
@@ -46,21 +47,27 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--out", type=Path, default=Path("runs/latest"), metavar="DIR", help="where reports go (default: runs/latest)"
     )
+    parser.add_argument(
+        "--baseline", type=Path, metavar="FILE", help="known failures and declared gaps, each with a reason"
+    )
+    add_deadline(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Run, report, and return the exit code of the verdict."""
     # Imported here so that help and other commands start fast.
+    from conformance.baseline import BaselineError  # noqa: PLC0415
     from conformance.carriers.base import DriverProblem, SuiteProblem  # noqa: PLC0415
+    from conformance.carriers.orphans import Mark  # noqa: PLC0415
     from conformance.cli.progress import progress_for  # noqa: PLC0415
     from conformance.drivers import UnknownDriver  # noqa: PLC0415
     from conformance.report.terminal import terminal  # noqa: PLC0415
     from conformance.report.write import render  # noqa: PLC0415
     from conformance.run import Options, UsageError  # noqa: PLC0415
     from conformance.run import run as run_suite  # noqa: PLC0415
-    from statemachines.spec import load  # noqa: PLC0415
 
+    mark = Mark()
     options = Options(
         args.driver,
         tuple(args.profile),
@@ -70,11 +77,14 @@ def run(args: argparse.Namespace) -> int:
         args.seed,
         args.jobs,
         args.out,
+        args.baseline,
+        args.deadline,
+        mark.environment(),
         args.schedules,
     )
     try:
         path = run_suite(options, progress_for())
-    except (UsageError, UnknownDriver) as problem:
+    except (UsageError, BaselineError, UnknownDriver) as problem:
         return refuse(problem)
     except DriverProblem as problem:
         return unusable(problem)
@@ -82,6 +92,10 @@ def run(args: argparse.Namespace) -> int:
         return refuse(f"the suite failed, which says nothing about the driver: {problem}", 5)
     except OSError as problem:
         return refuse(f"{problem.filename or args.out}: {problem.strerror}; choose another --out")
+    finally:
+        if left := mark.end(0):
+            note = f"note: {left} of the driver's processes outlived it and were ended; `onceproof doctor` says more"
+            print(note, file=sys.stderr)
     report = render(path)
-    say(terminal(report, load(), str(path.parent / "report.json")))
+    say(terminal(report, str(path.parent)))
     return 130 if report.footer["interrupted"] else report.verdict.exit

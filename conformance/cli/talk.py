@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import Any
 
-from conformance.cli.common import DRIVER_FAILED, Subparsers, refuse, say, unusable
+from conformance.cli.common import DRIVER_FAILED, Subparsers, add_deadline, refuse, say, unusable
 from statemachines.plain import indented, plain
 
 
@@ -20,6 +20,7 @@ def add_parser(subparsers: Subparsers) -> None:
     )
     parser.add_argument("--driver", required=True, help="as for `run`: the command line of a driver in quotes")
     parser.add_argument("--family", help="the family to talk in (default: the first that the driver offers)")
+    add_deadline(parser)
     parser.set_defaults(run=run)
 
 
@@ -33,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
 
     remove_left_behind()
     try:
-        carrier = carrier_maker(args.driver)()
+        carrier = carrier_maker(args.driver, deadline_ms=args.deadline)()
     except UnknownDriver as problem:
         return refuse(problem)
     except DriverProblem as problem:

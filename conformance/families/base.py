@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from conformance.checkers.base import Registry
+from conformance.checkers.base import Registry, Violation
 from conformance.history import History
 from conformance.remote.remote import ContractOf
+from conformance.search.disarm import Instead
 from conformance.search.program import Op
 from conformance.search.scenario import Scenario
 
@@ -35,6 +36,8 @@ class Walk:
     commands: tuple[WalkCommand, ...]
     times: tuple[Op, ...]
     closing: tuple[Op, ...]
+    #: Whether the protocol has a remote that random walks may disturb.
+    remote: bool = True
     opening: tuple[Op, ...] = ()
     configs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
@@ -45,6 +48,9 @@ class Family:
 
     ``tail`` is the family's part of every epilogue, after the callers' retries. ``roles`` maps a fault name to the
     commands that realise it, or that make its second party (see :mod:`conformance.search.disarm`).
+
+    ``exercised`` says which rows of tables one history exercised, as ``table/row``, from evidence only; ``tables`` are
+    the tables that it speaks of, each with the rows that a run is expected to exercise.
     """
 
     id: str
@@ -57,3 +63,9 @@ class Family:
     #: What a driver of this family says when all is done, when it refuses, and when it does not know.
     lazy: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     roles: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    exercised: Callable[[Any], Iterable[str]] | None = None
+    tables: Callable[[], Mapping[str, tuple[str, ...]]] | None = None
+    #: Faults that this family's commands realise otherwise than others do, and what stands in their place without them.
+    instead: Mapping[str, Instead] = field(default_factory=dict)
+    #: What a reader of a failure sees besides its story: lines of text made from the index and the violation.
+    picture: Callable[[Any, Violation], str] | None = None

@@ -66,7 +66,7 @@ def decode(line: bytes) -> Message:
     try:
         # The check of each number costs more than the rest: only lines that may hold a long one pay for it.
         integer = _integer if _LONG_NUMBER.search(text) else None
-        value = json.loads(text, parse_constant=_refuse_constant, parse_int=integer)
+        value = json.loads(text, parse_constant=_refuse_constant, parse_int=integer, object_pairs_hook=_object)
     except RecursionError:
         raise BadLine("JSON nested too deeply", line) from None
     except ValueError as error:
@@ -81,6 +81,16 @@ def _integer(digits: str) -> int:
     if abs(value) > MAX_INT:
         raise ValueError(f"the whole number {digits[:30]} is beyond 2^53")
     return value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; which of two members of one name counts is open, so that two readers may see two messages."""
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"an object has the member {twice[:60]!r} twice")
+    return members
 
 
 def _refuse_constant(name: str) -> Any:

@@ -219,6 +219,8 @@ class Remote:
             reply = self._contract.refusal(parsed, behaviour.code)
         elif behaviour.kind == "status":
             reply = _plain(behaviour.status, b'{"error":"remote"}')
+        elif behaviour.kind == "part-done":
+            reply = _plain(200, b'{"effect":"part","steps":{"first":"done","second":"failed"}}')
         elif behaviour.kind == "malformed":
             reply = _plain(200, b'{"effect":')
         else:

@@ -13,6 +13,7 @@ BEHAVIOURS: Final[dict[str, tuple[bool, str, str]]] = {
     "status": (True, "unknown", "reply"),
     "malformed": (True, "unknown", "reply"),
     "partial": (True, "unknown", "cut"),
+    "part-done": (True, "part", "reply"),
     "hold": (True, "pending", "hold"),
     "late": (True, "pending", "hold"),
     "hold-at-accept": (False, "none", "hold"),
@@ -45,7 +46,7 @@ class Behaviour:
 
     @property
     def effect(self) -> str:
-        """``done``, ``none``, ``pending`` (decided on release) or ``unknown`` (the answer proves nothing)."""
+        """``done``, ``none``, ``part``, ``pending`` (decided on release) or ``unknown`` (the answer proves nothing)."""
         return BEHAVIOURS[self.kind][1]
 
     @property

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from conformance.history import Event
 from conformance.trace import Trace
 from statemachines.plain import plain
-from statemachines.spec import Spec
 
 _WIDTH = 52
 _LINE = 118
@@ -28,11 +27,30 @@ class Step:
     ledger: list[str] = field(default_factory=list)
 
 
-def story(trace: Trace, spec: Spec, file: str) -> str:
+class Judged(Protocol):
+    """What a story says of the requirement that was violated."""
+
+    @property
+    def statement(self) -> str:
+        """What it demands."""
+        ...
+
+    @property
+    def source(self) -> str:
+        """The document that demands it."""
+        ...
+
+    @property
+    def where(self) -> str:
+        """The place in the document."""
+        ...
+
+
+def story(trace: Trace, requirements: Mapping[str, Judged], file: str) -> str:
     """The failure as plain text, ending in a line break."""
-    requirement = spec.requirements.get(trace.requirement)
-    statement = requirement.statement.rstrip(".") if requirement else "unknown requirement"
-    where = f"{requirement.source} {requirement.where}" if requirement else ""
+    requirement = requirements.get(trace.requirement)
+    statement = plain(requirement.statement.rstrip(".")) if requirement else "unknown requirement"
+    where = plain(f"{requirement.source} {requirement.where}") if requirement else ""
     told = steps(trace.history.events)
     head = f"FAIL  {plain(trace.requirement)}  {statement}"
     out = [
@@ -40,6 +58,7 @@ def story(trace: Trace, spec: Spec, file: str) -> str:
         f"  allowed   {plain(trace.violation.allowed)}",
         f"  happened  {plain(trace.violation.happened)}, at step {step_of(told, trace.violation.seq)}",
         *table(told),
+        *(["", *(f"  {plain(line)}" for line in trace.picture.rstrip().splitlines()), ""] if trace.picture else []),
         f"  seen {trace.failed} of {trace.runs},"
         f" shrunk from {trace.shrunk_from} steps of the script to {len(trace.program.ops)}"
         f"       onceproof replay {plain(file)}",
@@ -163,16 +182,19 @@ def _answer(data: Mapping[str, Any]) -> str:
 
 
 #: Members that tell most of a command and of an answer, in order, at whatever depth a protocol puts them.
-_ASKED = ("act", "kind", "object", "id", "request_id", "idempotency_key", "remote_id")
+_ASKED = (
+    *("act", "kind", "object", "id", "request_id", "idempotency_key", "remote_id"),
+    *("delivery", "path", "outcome", "event"),
+)
 _LABELS = {"idempotency_key": "key "}
-_TELLING = ("classification", "code", "status", "reason")
+_TELLING = ("classification", "code", "status", "reason", "event")
 
 
 def _find(value: Any, names: tuple[str, ...], found: dict[str, str]) -> None:
     if isinstance(value, Mapping):
         for name, inner in value.items():
-            if name in names and isinstance(inner, str):
-                found.setdefault(name, inner)
+            if name in names and isinstance(inner, str | int) and not isinstance(inner, bool):
+                found.setdefault(name, str(inner))
             _find(inner, names, found)
     elif isinstance(value, list | tuple):
         for inner in value:

@@ -7,19 +7,22 @@ import textwrap
 from conformance.outcome import NO_ANSWER
 from conformance.report.model import Report
 from conformance.report.story import story
+from conformance.report.words import sampled
 from conformance.verdict import Standing
 from statemachines.plain import indented, plain
-from statemachines.spec import Spec
 
 #: So many of the rarest moves of random walks are shown.
 _RAREST = 3
 _WIDTH = 118
+#: The files that a run leaves in its folder, the one for people first.
+FILES = ("report.html", "report.json", "junit.xml", "summary.md")
 _MARKS = {"pass": "ok", "fail": "FAIL", "unstable": "UNSTABLE", "uncovered": "UNCOVERED", "untestable": "UNTESTABLE"}
 
 
-def terminal(report: Report, spec: Spec, where: str) -> str:
-    """The whole report as plain text, ending in a line break."""
+def terminal(report: Report, where: str) -> str:
+    """The report as plain text, ending in a line break. ``where`` is the folder of its files, if there are any."""
     identity, header = report.header["identity"], report.header
+    judged = {s.requirement.id: s.requirement for s in report.standings}
     lines = [
         f"onceproof: {plain(identity['name'])} {plain(identity['version'])} ({plain(identity['language'])}),"
         f" rung {identity['rung']},"
@@ -28,7 +31,7 @@ def terminal(report: Report, spec: Spec, where: str) -> str:
         *_requirements(report.standings),
     ]
     for failure in report.failures:
-        lines += ["", story(failure.trace, spec, failure.file).rstrip("\n")]
+        lines += ["", story(failure.trace, judged, failure.file).rstrip("\n")]
     for scenario, why in report.out_of_tier:
         lines.append(f"not run at this rung: {scenario} ({plain(why)})")
     faults = ", ".join(f"{count} {kind}" for kind, count in sorted(report.tally.faults.items()))
@@ -36,20 +39,31 @@ def terminal(report: Report, spec: Spec, where: str) -> str:
         "",
         f"{report.tally.schedules} schedules over {report.points} fault points in {report.footer['seconds']} s;"
         f" {report.tally.missed} faults missed",
-        *_listed("missed: ", [f"{plain(what)} in {schedule}" for schedule, what in report.tally.first_missed]),
+        *_listed("missed: ", [f"{plain(what)} in {plain(schedule)}" for schedule, what in report.tally.first_missed]),
         *textwrap.wrap(
             f"faults that struck: {faults or 'none'}", _WIDTH, subsequent_indent="  ", break_on_hyphens=False
         ),
+        *_moves(report),
         *_walks(report),
         *_hints(report),
+        *_excused(report),
         *_verdict(report),
     ]
     if header["filtered"]:
         lines.append("this run was filtered, so it claims nothing")
     if report.footer["interrupted"]:
         lines.append("this run was interrupted: the report is partial")
-    lines.append(f"report: {where}")
+    if where:
+        lines.append(f"reports: {plain(where)}: {', '.join(FILES)}")
     return "\n".join(lines) + "\n"
+
+
+def _moves(report: Report) -> list[str]:
+    """How much of the lifecycles was walked, where rows could be seen."""
+    if not report.tally.transitions:
+        return []
+    walked = ", ".join(f"{lc.id} {lc.taken} of {len(lc.edges)}" for lc in report.lifecycles)
+    return _wrapped(f"transitions taken: {walked}") if walked else []
 
 
 def _walks(report: Report) -> list[str]:
@@ -69,7 +83,7 @@ def _walks(report: Report) -> list[str]:
 
 def _hints(report: Report) -> list[str]:
     """What the driver itself should mend, since it makes the verdict weaker than it looks."""
-    hints = []
+    hints = [line for sentence in sampled(report) for line in _wrapped(sentence)]
     if report.tally.gaps:
         gaps = ", ".join(plain(gap) for gap in sorted(report.tally.gaps))
         rung = report.header["identity"]["rung"]
@@ -81,6 +95,22 @@ def _hints(report: Report) -> list[str]:
             " another one has to say so (the event `waiting`)"
         )
     return hints
+
+
+def _excused(report: Report) -> list[str]:
+    """What the baseline excuses, and what of it is not true."""
+    entries = {e["id"]: e for e in report.header["baseline"]}
+    lines = []
+    for s in report.standings:
+        if s.status in ("known-failure", "declared-gap"):
+            entry = entries[s.requirement.id]
+            until = f", until {entry['expires']}" if "expires" in entry else ""
+            lines += _wrapped(f"excused: {s.requirement.id} ({plain(entry['reason'])}; {plain(entry['issue'])}{until})")
+    for complaint in report.untrue:
+        lines += _wrapped(f"BASELINE: {plain(complaint)}")
+    if entries:
+        lines.append("this run had a baseline, so it claims nothing")
+    return lines
 
 
 def _verdict(report: Report) -> list[str]:

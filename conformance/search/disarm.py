@@ -16,6 +16,9 @@ from statemachines.spec import load
 #: fault name -> the commands of a family that realise it (``cancel``), or that make the second party of it
 #: (``concurrent-caller``, ``concurrent-worker``).
 Roles = Mapping[str, frozenset[str]]
+#: What stands in the place of an op of a program once a fault is taken away: the op itself, another one, or nothing.
+#: A family brings these for faults that its commands realise otherwise than by a remote and by stopped processes.
+Instead = Callable[[tuple[Op, ...], int], Op | None]
 
 _HOLDS: Final = frozenset({"hold", "hold-at-accept", "late"})
 _SUCCESS: Final[Mapping[str, Any]] = {"kind": "success"}
@@ -58,11 +61,17 @@ _Rule = Callable[[_View, int, Op], bool]
 _RemoteRule = Callable[[Mapping[str, Any]], bool]
 
 
-def disarm(program: Program, faults: Collection[str], roles: Roles) -> Program:
+def disarm(
+    program: Program, faults: Collection[str], roles: Roles, own: Mapping[str, Instead] | None = None
+) -> Program:
     """The program without the named faults; unchanged when it has none of them.
 
-    A process that is no longer killed runs to its end instead. Raises ValueError for a fault that no op realises.
+    A process that is no longer killed runs to its end instead. ``own`` are the family's own ways of realising a fault,
+    besides the general ones. Raises ValueError for a fault that no op realises.
     """
+    for fault in sorted(set(faults) & set(own or ())):
+        program = _without(program, fault, (own or {})[fault])
+    faults = [f for f in faults if f not in (own or ()) or f in _RULES or f in _REMOTE]
     view = _View(program.ops, tuple(_windows(program.ops)), roles)
     rules = [_rule(fault, roles) for fault in sorted(faults) if fault not in _REMOTE]
     remote = [_REMOTE[fault] for fault in faults if fault in _REMOTE]
@@ -82,6 +91,12 @@ def disarm(program: Program, faults: Collection[str], roles: Roles) -> Program:
     if tuple(ops) == program.ops:
         return program
     return program.with_ops("-" + "-".join(sorted(faults)), ops)
+
+
+def _without(program: Program, fault: str, instead: Instead) -> Program:
+    kept = [instead(program.ops, index) for index in range(len(program.ops))]
+    ops = tuple(op for op in kept if op is not None)
+    return program if ops == program.ops else program.with_ops(f"-{fault}", ops)
 
 
 def _rule(fault: str, roles: Roles) -> _Rule:
@@ -133,6 +148,10 @@ def _arms(action: str) -> _Rule:
     return lambda _view, _index, op: op.op == "arm" and op.args["action"] == action
 
 
+def _store_down(_view: _View, _index: int, op: Op) -> bool:
+    return op.op == "arm" and (op.args["action"] == "fail" or "outage" in op.args)
+
+
 def _crashes(*calls: str) -> _Rule:
     wanted = frozenset(calls)
     return lambda _view, _index, op: (
@@ -165,7 +184,11 @@ def _terminal_write(_view: _View, _index: int, op: Op) -> bool:
         return False
     lifecycles = load().lifecycles
     changes = op.args.get("changes", ())
-    return any(entity in lifecycles and dest in lifecycles[entity].terminal for entity, _, dest in changes)
+    # It settles a row that was there: one that begins in its last state (a spend) is no outcome of anything.
+    return any(
+        source is not None and entity in lifecycles and dest in lifecycles[entity].terminal
+        for entity, source, dest in changes
+    )
 
 
 def _overtime(view: _View, index: int, op: Op) -> bool:
@@ -201,7 +224,9 @@ _RULES: Final[Mapping[str, _Rule]] = {
     "lease-expiry": _overtime,
     "clock-jump": _jump,
     "metadata-drift": _drift,
-    "storage-unavailable": _arms("fail"),
+    "access-revoked": _drift,
+    "credential-rotation": _drift,
+    "storage-unavailable": _store_down,
     "terminal-write-failure": _terminal_write,
     "lost-ack": _arms("lose-ack"),
     "cas-zero-rows": _overlap(None),
@@ -223,7 +248,7 @@ def _kinds(*kinds: str) -> _RemoteRule:
 _REMOTE: Final[Mapping[str, _RemoteRule]] = {
     "response-lost": _kinds("apply-then-drop", "drop-before-read"),
     "remote-unreachable": _kinds("refuse-connection", "drop-before-read"),
-    "remote-partial": _kinds("partial"),
+    "remote-partial": _kinds("partial", "part-done"),
     "remote-malformed": lambda b: b["kind"] == "malformed" or _status(lambda s: s < 400)(b),
     "remote-5xx": _status(lambda s: s >= 400 and s not in (404, 409)),
     "remote-404": _status(lambda s: s == 404),

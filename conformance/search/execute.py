@@ -60,6 +60,7 @@ class Execution:
         self._next_id = 0
         self._time = VirtualTime()
         self._armed: list[ArmedFault] = []
+        self._outages: set[str] = set()
         self._op_index = -1
         self._done = 0
         self._log = PointLog(program.family)
@@ -201,6 +202,7 @@ class Execution:
     def _kill(self, process: Process, why: str) -> None:
         process.link.kill()
         del self._processes[process.name]
+        self._outages.discard(process.name)
         self._note("suite", "kill", process.name, why=why)
         if process.outstanding is not None:
             (number, cmd), process.outstanding = process.outstanding, None
@@ -295,6 +297,9 @@ class Execution:
                 fault.fired = True
                 self._note("suite", "fault", process.name, point=fault.point, action=fault.action, **fault.members)
                 return
+        if process.name in self._outages and message["action"] == "fail":
+            self._note("suite", "fault", process.name, point=message["point"], action="fail")
+            return
         if self._record:
             return
         raise DriverProblem(f"process {process.name!r} reports that an unarmed fault fired at {message['point']!r}")
@@ -320,7 +325,14 @@ class Execution:
                 self._note("suite", "missed", op.proc, point=op.args["point"], action=op.args["action"])
             return
         action, point = str(op.args["action"]), str(op.args["point"])
-        fault = ArmedFault(op.proc, point, action, {k: op.args[k] for k in ("world", "changes") if k in op.args})
+        members = {k: op.args[k] for k in ("world", "changes") if k in op.args}
+        if "outage" in op.args:
+            # Armed first, so that it counts the call at which the fault itself strikes.
+            members["outage"] = True
+            self._outages.add(op.proc)
+            later = {"point": "*", "nth": op.args["outage"] + 1, "action": "fail", "sticky": True}
+            must_be_done(self._ask(process, "arm", later), f"arm of an outage in {op.proc!r}")
+        fault = ArmedFault(op.proc, point, action, members)
         self._armed.append(fault)
         args = {"point": point, "nth": op.args["nth"], "action": fault.wire, "sticky": False}
         reply = self._ask(process, "arm", {**args, "world": op.args["world"]} if "world" in op.args else args)

@@ -58,9 +58,10 @@ class Moves:
         if idle:
             for kind, arms in self._arms.items():
                 yield WalkMove(f"arm {kind}", lambda r, a=arms: _arm(run, r.choice(idle), r.choice(a), r))  # type: ignore[misc]
-        for kind in REMOTE:
-            yield WalkMove(f"remote {kind}", lambda _, k=kind: (script(k),))  # type: ignore[misc]
-        yield WalkMove("remote status", lambda r: (script({"kind": "status", "status": r.choice(STATUSES)}),))
+        if self._walk.remote:
+            for kind in REMOTE:
+                yield WalkMove(f"remote {kind}", lambda _, k=kind: (script(k),))  # type: ignore[misc]
+            yield WalkMove("remote status", lambda r: (script({"kind": "status", "status": r.choice(STATUSES)}),))
         if held := run.held():
             for answer in ANSWERS:
                 yield WalkMove(f"release {answer}", lambda r, a=answer: (release(r.choice(held), a),))  # type: ignore[misc]

@@ -25,6 +25,7 @@ BUDGETS: Final[dict[str, tuple[Maker, ...]]] = {
     "ci": (
         sweep.scenario_once,
         sweep.single_faults,
+        sweep.outages,
         sweep.remote_faults,
         sweep.preemptions,
         sweep.second_preemptions,
@@ -32,6 +33,7 @@ BUDGETS: Final[dict[str, tuple[Maker, ...]]] = {
     "nightly": (
         sweep.scenario_once,
         sweep.single_faults,
+        sweep.outages,
         sweep.remote_faults,
         sweep.preemptions,
         sweep.second_preemptions,

@@ -9,11 +9,13 @@ from typing import Any, Final
 from conformance.remote.script import Behaviour
 
 #: op -> (members it must have, members it may have). A crash is a pause or hang at the point and a kill by the suite.
+#: An ``outage`` counts the store calls up to the armed one: at every later one the store fails, for as long as the
+#: process lives.
 OPS: Final[dict[str, tuple[frozenset[str], frozenset[str]]]] = {
     "start": (frozenset({"proc"}), frozenset({"config"})),
     "call": (frozenset({"proc", "cmd", "args"}), frozenset()),
     "recover": (frozenset({"proc"}), frozenset()),
-    "arm": (frozenset({"proc", "point", "nth", "action"}), frozenset({"world", "changes", "fault"})),
+    "arm": (frozenset({"proc", "point", "nth", "action"}), frozenset({"world", "changes", "fault", "outage"})),
     "arm-effect": (frozenset({"proc", "effect", "call", "action"}), frozenset({"world"})),
     "resume": (frozenset({"proc"}), frozenset()),
     "release": (frozenset({"proc", "behaviour"}), frozenset()),
@@ -31,7 +33,7 @@ _TYPES: Final[dict[str, type]] = {
     **dict.fromkeys(("proc", "cmd", "point", "action", "world", "call"), str),
     **dict.fromkeys(("args", "behaviour"), dict),
     **dict.fromkeys(("changes", "effect", "behaviours"), list),
-    **dict.fromkeys(("nth", "ms", "wall_jump_ms"), int),
+    **dict.fromkeys(("nth", "ms", "wall_jump_ms", "outage"), int),
     "trusted": bool,
 }
 _TYPE_NAMES: Final[dict[type, str]] = {

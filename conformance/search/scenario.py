@@ -16,6 +16,9 @@ class Scenario:
     ``seconds`` are scripts of a second actor, each run at every point where the first can be paused; those in ``twice``
     are themselves paused at each of their points. ``retry`` is what the callers ask again in the epilogue.
     ``strikes`` are the actions that strike the first process at its calls: fewer where a script is about one alone.
+    An ``outage`` is a store that stays down from a commit on, a ``blackout`` one that stays down from a read on; few
+    scripts need them. ``stalls`` are further kinds of calls at which the second actor comes, the first being made to
+    hang there: a ``clock`` read stands between steps where no store call does.
     """
 
     id: str
@@ -28,6 +31,7 @@ class Scenario:
     remote_faults: bool = True
     strikes: frozenset[str] = frozenset({"fail", "lose-ack", "crash"})
     limits: Mapping[str, int] = field(default_factory=dict)
+    stalls: frozenset[str] = frozenset()
 
     def program(self) -> Program:
         """The script alone."""

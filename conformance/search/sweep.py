@@ -41,6 +41,8 @@ _FAULTS: dict[str, tuple[tuple[str, str | None], ...]] = {
     "committed": (("crash", None),),
     "answered": (("crash", None),),
 }
+#: The calls at which a store that is down fails.
+_STORE_CALLS = frozenset({"begin", "read", "tx-read", "write", "commit"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ def scenario_once(material: Material) -> Iterator[Program]:
 def single_faults(material: Material) -> Iterator[Program]:
     """One fault at every recorded call of the victim."""
     program, ends = material.program, material.ends
-    for point in material.points:
+    for point in _behind_own_faults(material):
         call = point.point.rpartition(":")[2]
         for action, world in _FAULTS.get(call, ()):
             if action not in material.scenario.strikes:
@@ -93,6 +95,38 @@ def single_faults(material: Material) -> Iterator[Program]:
             name = f"{action}-{world}" if world else action
             for end in ("restart",) if action == "crash" else ("restart", "continue"):
                 yield program.with_ops(f"/{point.proc}.{point.point}#{point.nth}@{name}/{end}", (*ops, *ends[end]))
+
+
+def _behind_own_faults(material: Material) -> list[Point]:
+    """The calls of the victim behind those that the script itself strikes: an earlier fault would keep these away.
+
+    A script arms right after the start, so that it counts its calls as the recording does.
+    """
+    armed = {(op.proc, op.args["point"], op.args["nth"]) for op in material.program.ops if op.op == "arm"}
+    last = max((n for n, p in enumerate(material.points) if (p.proc, p.point, p.nth) in armed), default=-1)
+    return material.points[last + 1 :]
+
+
+def outages(material: Material) -> Iterator[Program]:
+    """The store fails or loses an acknowledgement at a commit of the victim, and stays down until the process ends.
+
+    A blackout fails at a read outside of transactions.
+    """
+    program, end = material.program, material.ends["restart"]
+    strikes = material.scenario.strikes
+    points = material.points if strikes & {"outage", "blackout"} else []
+    for index, point in enumerate(points):
+        commit = "outage" in strikes and bool(point.changes) and point.point.endswith(":commit")
+        if not commit and not ("blackout" in strikes and point.point.endswith(":read")):
+            continue
+        began = max(i for i, op in enumerate(program.ops) if op.op == "start" and op.proc == point.proc)
+        calls = (p for p in points[: index + 1] if p.op_index > began)
+        before = sum(p.point.rpartition(":")[2] in _STORE_CALLS for p in calls)
+        for action, world in _FAULTS["commit"][:3] if commit else _FAULTS["read"]:
+            arm = _arm(point, action, world)
+            ops = _insert_after_start(program.ops, point, Op("arm", {**arm.args, "outage": before}))
+            name = f"{action}-{world}" if world else action
+            yield program.with_ops(f"/{point.proc}.{point.point}#{point.nth}@{name}+outage/restart", (*ops, *end))
 
 
 def remote_faults(material: Material) -> Iterator[Program]:
@@ -113,11 +147,13 @@ def preemptions(material: Material) -> Iterator[Program]:
     program, scenario, ends = material.program, material.scenario, material.ends
     for name, second in scenario.seconds.items():
         for point in material.points:
-            if point.point.rpartition(":")[2] not in PAUSABLE:
+            call = point.point.rpartition(":")[2]
+            if call not in PAUSABLE and call not in scenario.stalls:
                 continue
-            ops, at = _preempted(program, point)
+            action = "pause" if call in PAUSABLE else "hang"
+            ops, at = _preempted(program, point, action)
             resume = Op("resume", {"proc": point.proc})
-            suffix = f"/{point.proc}.{point.point}#{point.nth}@pause+{name}/continue"
+            suffix = f"/{point.proc}.{point.point}#{point.nth}@{action}+{name}/continue"
             yield program.with_ops(suffix, (*ops[:at], *second, resume, *ops[at:], *ends["continue"]))
         if material.connects:
             yield from _while_held(program, scenario, name, second, ends)
@@ -145,9 +181,9 @@ def second_preemptions(material: Material) -> Iterator[Program]:
                 yield material.program.with_ops(suffix, (*both, *resumed, *ops[at:], *material.ends["continue"]))
 
 
-def _preempted(program: Program, point: Point) -> tuple[tuple[Op, ...], int]:
+def _preempted(program: Program, point: Point, action: str = "pause") -> tuple[tuple[Op, ...], int]:
     """The program with a pause armed at a point, and the place right after the op in which the pause strikes."""
-    return _insert_after_start(program.ops, point, _arm(point, "pause", None)), point.op_index + 2
+    return _insert_after_start(program.ops, point, _arm(point, action, None)), point.op_index + 2
 
 
 def faults_under_preemption(material: Material) -> Iterator[Program]:

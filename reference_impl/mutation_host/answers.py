@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from reference_impl.mutation_host.model import Record
+from reference_impl.mutation_host.model import Record, Refusal
 
 Answer = dict[str, Any]
+#: The one base code under which every refusal of a provider is told; its own reason is the cause.
+PROVIDER_REFUSAL: Final = "forbidden"
+#: Causes that are no code of spec/tables/codes.yaml, and the code that they are told under.
+_CODES: Final = {"cancelled": "timeout"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +33,11 @@ class Voice:
 
     def not_attempted(self, cause: str, attempt: str | None) -> Answer:
         """This attempt never had permission to send."""
-        return self._error(cause, self._observation("not_attempted", attempt, None, False, cause))
+        return self._error(_CODES.get(cause, cause), self._observation("not_attempted", attempt, None, False, cause))
+
+    def refused_candidate(self, refusal: Refusal) -> Answer:
+        """A candidate that never became an attempt; the code says which check refused and nothing else."""
+        return self._error(refusal.code, self._observation("not_attempted", None, None, False, refusal.cause))
 
     def unknown(self, cause: str | None, attempt: str | None = None, original: str | None = None) -> Answer:
         """The attempt may have been sent and there is no definitive evidence."""
@@ -42,7 +50,7 @@ class Voice:
 
     def refused(self, attempt: str, code: str) -> Answer:
         """The provider's definitive refusal, as the live observer knows it."""
-        return self._error("provider_refused", self._observation("refused", attempt, None, False, code))
+        return self._error(PROVIDER_REFUSAL, self._observation("refused", attempt, None, False, code))
 
     def replay(self, record: Record, classification: str) -> Answer:
         """The stored outcome of the original, with its own classification."""
@@ -52,8 +60,9 @@ class Voice:
         if classification == "unknown":
             return self._error("outcome_unknown", seen)
         if classification == "refused":
-            return self._error("provider_refused", seen)
-        return self._error(record.cause or "unavailable", seen)
+            return self._error(PROVIDER_REFUSAL, seen)
+        cause = record.cause or "unavailable"
+        return self._error(_CODES.get(cause, cause), seen)
 
     def _observation(
         self,

@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 
 from conformance.kit import AckLost, Ports, RemoteAnswer, RemoteUnknown, StoreFailed, Time
 from reference_impl.mutation_host.answers import Answer, Voice
+from reference_impl.mutation_host.approvals import lapsed
 from reference_impl.mutation_host.keys import is_expired
 from reference_impl.mutation_host.ledger import Ledger
-from reference_impl.mutation_host.model import Call, Record
+from reference_impl.mutation_host.model import Call, Proof, Record
 from statemachines.model import Table
 
 
@@ -28,6 +29,10 @@ class Winner:
     """Another attempt holds the key: this call becomes an observer of it."""
 
     record: Record
+
+
+class NoRoom(Exception):
+    """A bounded store holds no further reservation, and nobody governs the key."""
 
 
 class IndexUnreadable(Exception):
@@ -65,6 +70,8 @@ class Dispatcher:
             winner = self.prepare(call, attempt)
         except IndexUnreadable:
             return self.index_unread(call, voice)
+        except NoRoom:
+            return voice.not_attempted("capacity", None)
         except StoreFailed:
             return self.not_anchored(call, voice)
         except AckLost:
@@ -108,6 +115,8 @@ class Dispatcher:
                 absent = True
                 if held is not None and held.reservation is not None:
                     self._ledger.retire(tx, held.reservation, call.namespace, call.key)
+                if self._ledger.is_full(tx, call.capacity):
+                    raise NoRoom
                 self._ledger.anchor(tx, call, attempt, self._worker)
                 self._ledger.reserve(tx, call, attempt, reservation)
         except StoreFailed as failure:
@@ -117,7 +126,11 @@ class Dispatcher:
         return None
 
     def dispatch(self, call: Call, attempt: str, voice: Voice) -> Answer:
-        """From the Prepared row to the answer: the gate, then the one request, then the record."""
+        """From the Prepared row to the answer: the spend, the gate, then the one request, then the record."""
+        if call.proof is not None:
+            problem = self.spend(call, call.proof, attempt)
+            if problem is not None:
+                return self.refuse(attempt, problem, voice)
         if self._ports.clock.now("invoke.deadline").mono_ms >= call.deadline_mono_ms:
             return self._timed_out(attempt, voice)
         try:
@@ -131,6 +144,23 @@ class Dispatcher:
         cause = self.withheld(call, attempt)
         evidence = self.send(call) if cause is None else Evidence("ambiguous", cause=cause)
         return self.conclude(attempt, evidence, voice)
+
+    def spend(self, call: Call, proof: Proof, attempt: str) -> str | None:
+        """Spend the proof of ``call`` once; None when that is certain, else the cause for which the gate stays shut.
+
+        A transaction of its own: it is acknowledged apart from the attempt, and no abort takes it back.
+        """
+        now = self._ports.clock.now("invoke.spend")
+        try:
+            with self._store.transaction("invoke.spend") as tx:
+                if self._ledger.is_spent_within(tx, proof.issuer, proof.reference):
+                    return "approval_replayed"
+                if lapsed(proof.expires_at, now):
+                    return "approval_refused"
+                self._ledger.spend(tx, attempt, call.instance, proof, now)
+        except (StoreFailed, AckLost):
+            return "unavailable"
+        return None
 
     def may_replace(self, held: Record, now: Time) -> bool:
         """Whether a candidate may retire the generation that holds its key."""

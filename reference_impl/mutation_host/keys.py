@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from conformance.kit import Ports, StoreFailed, Time
+from reference_impl.mutation_host.admission import Admission
 from reference_impl.mutation_host.answers import Answer, Voice
 from reference_impl.mutation_host.ledger import Ledger
 from reference_impl.mutation_host.model import Call, Record
@@ -40,10 +41,11 @@ def reservation_column(record: Record | None, now: Time) -> str:
 class Observer:
     """Answers calls whose key is held by another attempt; it never touches that attempt."""
 
-    def __init__(self, ledger: Ledger, ports: Ports, boundary: Table) -> None:
+    def __init__(self, ledger: Ledger, ports: Ports, boundary: Table, admission: Admission) -> None:
         self._ledger = ledger
         self._ports = ports
         self._boundary = boundary
+        self._admission = admission
 
     def decide(self, call: Call, record: Record | None, now: Time) -> str:
         """The action of the replay boundary table for an admitted, fresh call whose index could be read."""
@@ -63,7 +65,15 @@ class Observer:
         return voice.unknown("unavailable")
 
     def observe(self, call: Call, record: Record, voice: Voice) -> Answer:
-        """Wait for the original's terminal record and replay it, bound to the generation that was found."""
+        """Wait for the original's terminal record and replay it, bound to the generation that was found.
+
+        Access is checked once more whenever there is something to tell; raises Denied when it is gone by then.
+        """
+        answer = self._watch(call, record, voice)
+        self._admission.recheck(call)
+        return answer
+
+    def _watch(self, call: Call, record: Record, voice: Voice) -> Answer:
         if record.fingerprint != call.fingerprint:
             return voice.conflict()
         seen: Record | None = record

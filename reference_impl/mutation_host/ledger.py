@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from conformance.kit import Time
-from reference_impl.mutation_host.model import RECORD_SQL, Call, Record
+from reference_impl.mutation_host.identity import canonical_json
+from reference_impl.mutation_host.model import RECORD_SQL, Call, Proof, Record
 from reference_impl.store import Store, Transaction
 from statemachines.model import Lifecycle
 
@@ -50,8 +51,8 @@ class Ledger:
         """Insert the Prepared attempt."""
         tx.execute(
             "INSERT INTO attempts"
-            " (attempt, request_id, operation, connection, caller, key, input_digest, worker, state)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'Prepared')",
+            " (attempt, request_id, operation, connection, caller, key, input_digest, worker, approval,"
+            " approval_reference, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'Prepared')",
             (
                 attempt,
                 call.request_id,
@@ -61,6 +62,8 @@ class Ledger:
                 call.key,
                 call.input_digest,
                 worker,
+                call.mode,
+                call.proof.reference if call.proof is not None else None,
             ),
         )
 
@@ -95,7 +98,8 @@ class Ledger:
         """Let the reservation follow its attempt: quarantined with an unknown outcome, replayable with a known one.
 
         Without trusted time a known outcome leaves the reservation Pending: it lags and stays live until recovery can
-        stamp it (reading settle-attempt-now of settlement-without-trusted-time).
+        stamp it (reading settle-attempt-now of settlement-without-trusted-time). The time is the attempt's own where it
+        was settled with trusted time, so that a repair starts no new retention.
         """
         if state == "Indeterminate":
             tx.execute(
@@ -104,9 +108,10 @@ class Ledger:
             )
         elif now.trusted:
             tx.execute(
-                "UPDATE reservations SET state = 'Replayable', settled_at = ?, replay_expires_at = ?"
+                "UPDATE reservations SET state = 'Replayable', settled_at = a.at, replay_expires_at = a.at + ?"
+                " FROM (SELECT coalesce(settled_at, ?) AS at FROM attempts WHERE attempt = ?) AS a"
                 " WHERE attempt = ? AND state = 'Pending'",
-                (now.wall_ms, now.wall_ms + self._retention_ms, attempt),
+                (self._retention_ms, now.wall_ms, attempt, attempt),
             )
 
     def expired(self, step: str, now: Time) -> list[tuple[str, str, str]]:
@@ -127,9 +132,40 @@ class Ledger:
         )
         return tx.execute(sql, (reservation, namespace, key)) == 1
 
+    def is_full(self, tx: Transaction, capacity: int | None) -> bool:
+        """Whether a bounded store has no room for one more live reservation; nothing is ever evicted for it."""
+        if capacity is None:
+            return False
+        live = tx.query("SELECT count(*) FROM reservations WHERE state <> 'Expired'")
+        return int(live[0][0]) >= capacity
+
+    def is_spent(self, step: str, issuer: str, reference: str) -> bool:
+        """Whether this reference of this issuer was spent here before."""
+        return bool(self.store.read(step, _SPENT, (issuer, reference)))
+
+    def is_spent_within(self, tx: Transaction, issuer: str, reference: str) -> bool:
+        """The same, inside the transaction that is about to spend it."""
+        return bool(tx.query(_SPENT, (issuer, reference)))
+
+    def spend(self, tx: Transaction, attempt: str, instance: str, proof: Proof, now: Time) -> None:
+        """Spend an approval or claim for one attempt; the row stays, whatever becomes of the attempt."""
+        tx.execute(
+            "INSERT INTO spends (spend, issuer, reference, instance, attempt, state, spent_at)"
+            " VALUES (?, ?, ?, ?, ?, 'Spent', ?)",
+            (
+                canonical_json([proof.issuer, proof.reference]),
+                proof.issuer,
+                proof.reference,
+                instance,
+                attempt,
+                now.wall_ms,
+            ),
+        )
+
     def diagnose(self, tx: Transaction, attempt: str, what: str) -> None:
         """Report a ledger failure beside a known result, for the operator."""
         tx.execute("INSERT INTO diagnostics (attempt, what) VALUES (?, ?)", (attempt, what))
 
 
+_SPENT = "SELECT 1 FROM spends WHERE issuer = ? AND reference = ?"
 _LIVE = "r.namespace = ? AND r.key = ? AND r.state <> 'Expired'"

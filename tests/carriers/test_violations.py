@@ -25,6 +25,7 @@ REFUSED = {
     "own_outcome": ("the outcome 'applied' is none of done, failed, unsupported", "belongs into result"),
     "big_number": ("beyond 2^53", ""),
     "says_nan": ("NaN is no JSON value", ""),
+    "same_member_twice": ("an object has the member 'outcome' twice", ""),
 }
 
 
@@ -65,6 +66,12 @@ def test_a_driver_that_ends_at_once_is_shown_with_status_and_last_words() -> Non
         stage.ask(link, "hello")
     assert "ended (exit status 1); awaited: hello (id 1)" in str(problem.value)
     assert "no database configured" in str(problem.value)
+
+
+def test_a_driver_that_ends_is_noticed_at_once_though_a_child_holds_its_stdout() -> None:
+    with driven("leaves_child", deadline_ms=600_000) as (stage, link), pytest.raises(DriverProblem) as problem:
+        stage.ask(link, "hello")
+    assert "ended (exit status 0); awaited: hello (id 1); it left a child behind" in str(problem.value)
 
 
 def test_a_driver_that_reads_nothing_is_named() -> None:

@@ -142,6 +142,14 @@ def answer_says(of: History, place: int, classification: str, code: str | None) 
     return changed(of, place, result=result)
 
 
+def observed(of: History, place: int, **members: Any) -> History:
+    """With other members in the observation of the answer at a place; ``...`` leaves a member out."""
+    result = dict(of.events[place].data["result"])
+    shown = {**result["mutation"], **members}
+    result["mutation"] = {k: v for k, v in shown.items() if v is not ...}
+    return changed(of, place, result=result)
+
+
 def changed(of: History, place: int, **members: Any) -> History:
     """With other members in the event at a place."""
     events = list(of.events)

@@ -29,7 +29,7 @@ FENCED = "mutation/recover-beside-held-worker"
 class TestObs042:
     @pytest.mark.parametrize(
         ("classification", "code"),
-        [("applied", None), ("not_attempted", "unavailable"), ("refused", "provider_refused"), ("unknown", "timeout")],
+        [("applied", None), ("not_attempted", "unavailable"), ("refused", "forbidden"), ("unknown", "timeout")],
     )
     def test_another_answer_after_a_lost_response(self, classification: str, code: str | None) -> None:
         h = history(LOST)

@@ -43,6 +43,7 @@ _NORMAL: tuple[tuple[str, Any], ...] = (
         lambda m: m.group(1) + re.sub(r"\d+", "N", m.group()[m.end(1) - m.start() :]),
     ),
     (r"(?m)^faults that struck: .*$(\n  .*)*", "faults that struck: …"),
+    (r"(?m)^transitions taken: .*$(\n  .*)*", "transitions taken: …"),
     (r"found after \d+ *of \d+ *", "found after N of N "),
     (r"(survived|passes \d+|SURVIVED|KILLED) +of \d+ *", r"\1 of N "),
     (r", \d+ s left", ""),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from conformance.families.mutation_host.scenarios import ALICE, CONFIG
-from reference_impl.mutation_host.admission import Denied, admit
+from reference_impl.mutation_host.admission import Admission, Denied
+from reference_impl.mutation_host.settings import Settings
 
 REQUEST = {
     "version": "v1alpha2",
@@ -32,13 +34,15 @@ REQUEST = {
         ({"operation": "thing.touch"}, "invalid_input"),
     ],
 )
-def test_the_first_check_that_refuses_decides(changed: dict[str, Any], code: str) -> None:
+def test_the_first_check_that_refuses_decides(tmp_path: Path, changed: dict[str, Any], code: str) -> None:
+    admission = Admission(Settings(tmp_path, CONFIG, fresh=True), 65_536)
     with pytest.raises(Denied) as denied:
-        admit(CONFIG, ALICE, {**REQUEST, **changed}, 20_000)
+        admission.admit(ALICE, {**REQUEST, **changed}, 20_000)
     assert denied.value.code == code
 
 
-def test_an_operation_that_is_allowed_but_not_configured_is_not_found() -> None:
+def test_an_operation_that_is_allowed_but_not_configured_is_not_found(tmp_path: Path) -> None:
     config = {**CONFIG, "callers": [{**ALICE, "may": ["thing.none"]}]}
+    admission = Admission(Settings(tmp_path, config, fresh=True), 65_536)
     with pytest.raises(Denied, match="not_found"):
-        admit(config, ALICE, {**REQUEST, "operation": "thing.none", "revision": "r0"}, 20_000)
+        admission.admit(ALICE, {**REQUEST, "operation": "thing.none", "revision": "r0"}, 20_000)

@@ -25,7 +25,6 @@ from conformance.search.execute import Execution
 from reference_impl.driver import Reference
 from reference_impl.mutation_host.host import MutationHost
 from reference_impl.packages import with_host
-from statemachines.spec import load
 
 SCENARIOS = len(MUTATION_HOST.scenarios)
 
@@ -58,12 +57,12 @@ def quick(out: Path, monkeypatch: pytest.MonkeyPatch, make: Any = Reference, wat
     def carrier() -> Carrier:
         return InProcessCarrier("planted", make)
 
-    monkeypatch.setattr(conformance.run, "carrier_maker", lambda _: carrier)
+    monkeypatch.setattr(conformance.run, "carrier_maker", lambda _, **__: carrier)
     return render(run(Options(profiles=(MUTATION_HOST.id,), budget="quick", out=out), watch or Watch()))
 
 
 def text(report: Report) -> str:
-    return terminal(report, load(), "report.json")
+    return terminal(report, "runs")
 
 
 class Declares(Reference):
@@ -151,7 +150,7 @@ def test_a_checker_that_fails_is_a_failure_of_the_suite(tmp_path: Path, monkeypa
     def broken(*_: object) -> Any:
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setattr(outcome_module, "judge", broken)
+    monkeypatch.setattr(outcome_module, "judged", broken)
     report = quick(tmp_path, monkeypatch)
     assert report.verdict.exit == 5
     assert "judging failed: ZeroDivisionError: division by zero (test_endings.py:" in report.verdict.why

@@ -24,6 +24,9 @@ HEADER: dict[str, Any] = {
     "obligations": 1,
     "planned": 0,
     "unreachable": [],
+    "baseline": [],
+    "only": [],
+    "scenarios": [],
     "requirements": [],
 }
 SCHEDULE: dict[str, Any] = {
@@ -36,6 +39,7 @@ SCHEDULE: dict[str, Any] = {
     "problem": None,
     "blame": None,
     "gaps": [],
+    "tables": {},
 }
 FOOTER: dict[str, Any] = {"record": "footer", "records": 1, "complete": True, "interrupted": False, "seconds": 0}
 

@@ -53,6 +53,7 @@ def outcome(conn: Conn) -> object:
         ("status", 500, ["unknown"], ["connection", "request", "meaning", "response"]),
         ("malformed", 200, ["unknown"], ["connection", "request", "meaning", "response"]),
         ("partial", "cut", ["unknown"], ["connection", "request", "meaning", "response"]),
+        ("part-done", 200, ["part"], ["connection", "request", "meaning", "response"]),
         ("hold", None, [], ["connection", "request"]),
         ("late", None, [], ["connection", "request"]),
         ("hold-at-accept", None, [], ["connection", "request"]),

@@ -114,7 +114,15 @@ def test_the_matrix_finds_the_planted_fault_of_the_tiny_family(selected: bool, m
         del judged
         names = list(outcome.violations)  # type: ignore[attr-defined]
         found.extend((outcome.schedule, n) for n in names)  # type: ignore[attr-defined]
-        empty: dict[str, object] = {"met": {}, "faults": {}, "missed": [], "problem": None, "blame": None, "gaps": []}
+        empty: dict[str, object] = {
+            "met": {},
+            "faults": {},
+            "missed": [],
+            "problem": None,
+            "blame": None,
+            "gaps": [],
+            "tables": {},
+        }
         return {"id": outcome.schedule, "named": names, **empty}  # type: ignore[attr-defined]
 
     monkeypatch.setattr("conformance.mutants.schedule_record", record)

@@ -29,6 +29,7 @@ def record(**members: Any) -> dict[str, Any]:
         "problem": None,
         "blame": None,
         "gaps": [],
+        "tables": {},
     }
     return {**base, **members}
 

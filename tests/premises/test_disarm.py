@@ -25,6 +25,8 @@ FAULTS = sorted({fault for cell in CELLS.values() for fault in cell.needs})
 #: Faults that share their mechanism: taking one away may take cells of its relatives along, and of nobody else.
 RELATED = (
     {"cancel", "concurrent-caller", "concurrent-worker", "stale-writer"},
+    {"metadata-drift", "access-revoked", "credential-rotation"},
+    {"storage-unavailable", "terminal-write-failure"},
     {"crash-before-commit", "crash-after-commit", "crash-before-send", "crash-after-send", "restart"},
 )
 PAUSE = Op("arm", {"proc": "w1", "point": "invoke.open_gate:begin", "nth": 1, "action": "pause"})
@@ -40,6 +42,11 @@ class Runs:
         self.plan: Plan = make_plan(FAMILY, self.carrier, "ci")
         self._known: dict[str, Outcome] = {}
 
+    def rows(self, programs: Iterable[Program]) -> set[str]:
+        """The rows of tables that were exercised."""
+        found = (self._run(program).tables for program in programs)
+        return {f"{table}/{row}" for tables in found for table, rows in tables.items() for row in rows}
+
     def cells(self, programs: Iterable[Program]) -> Counter[str]:
         total: Counter[str] = Counter()
         for program in programs:
@@ -48,7 +55,7 @@ class Runs:
         return total
 
     def _run(self, program: Program) -> Outcome:
-        key = json.dumps([op.to_json() for op in program.ops], sort_keys=True)
+        key = json.dumps([program.config, [op.to_json() for op in program.ops]], sort_keys=True)
         if key not in self._known:
             outcome = run_schedule(FAMILY, program, self.carrier, {})
             assert outcome.problem is None
@@ -66,6 +73,12 @@ def test_with_the_faults_armed_every_cell_occurs(runs: Runs) -> None:
     met = runs.cells(runs.plan.programs)
     assert [cell for cell in CELLS if not met[cell]] == []
     assert set(met) <= set(CELLS), "a checker meets a cell that no requirement has"
+
+
+def test_every_row_of_a_covered_table_is_exercised(runs: Runs) -> None:
+    assert FAMILY.tables is not None
+    expected = {f"{table}/{row}" for table, rows in FAMILY.tables().items() for row in rows}
+    assert runs.rows(runs.plan.programs) == expected
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -22,6 +22,7 @@ from statemachines.table import Row, Table
 GOLDEN = Path(__file__).parents[1] / "golden"
 SPEC = load()
 ATTEMPT, KEY = SPEC.lifecycles["mutation_attempt"], SPEC.lifecycles["key_reservation"]
+APPROVAL = SPEC.lifecycles["approval"]
 OUTCOME, OBSERVED = SPEC.tables["mutation_outcome"], SPEC.tables["mutation_observed"]
 BOUNDARY = SPEC.tables["replay_boundary"]
 
@@ -158,6 +159,7 @@ def limit_differences(limits: Mapping[str, int]) -> set[object]:
 def test_lifecycles_agree() -> None:
     assert lifecycle_differences(ATTEMPT) == set()
     assert lifecycle_differences(KEY) == set()
+    assert lifecycle_differences(APPROVAL) == set()
     assert coupling_differences(KEY) == set()
 
 
@@ -177,7 +179,7 @@ def test_codes_agree() -> None:
     assert [name for name in sorted(mine) if name not in text] == []
 
 
-@pytest.mark.parametrize("lc", [ATTEMPT, KEY], ids=lambda lc: lc.id)
+@pytest.mark.parametrize("lc", [ATTEMPT, KEY, APPROVAL], ids=lambda lc: lc.id)
 def test_a_lost_or_bent_edge_is_noticed(lc: Lifecycle) -> None:
     for edge in lc.edges:
         assert lifecycle_differences(replace(lc, edges=lc.edges - {edge}))

@@ -16,7 +16,16 @@ from statemachines.spec import load
 
 SPEC = load()
 HOST = SPEC.commands["mutation-host"]
-ROW = {"attempt": "a", "request_id": "q", "operation": None, "connection": None, "caller": "x", "key": None}
+ROW = {
+    "attempt": "a",
+    "request_id": "q",
+    "operation": None,
+    "connection": None,
+    "caller": "x",
+    "key": None,
+    "approval": None,
+    "approval_reference": None,
+}
 SEEN = {"classification": "unknown", "attempt": {"instance": "h", "id": "a"}, "original_request_id": None}
 GOOD: dict[str, tuple[Mapping[str, Any], Any]] = {
     "snapshot": (

@@ -11,15 +11,17 @@ from conformance.families.mutation_host.scenarios import (
     FAMILY,
     RETENTION_MS,
     TAIL,
+    cancel,
     housekeep,
     invoke,
 )
-from conformance.search.program import FREE, SETTLE, Op, Program, recover, release, script, start, time
+from conformance.search.program import FREE, RESTART, SETTLE, Op, Program, recover, release, script, start, time
 
 START = start("w1")
 INVOKE = invoke("w1", "q1", "m1", "k1")
 CALL = (START, INVOKE)
 DUPLICATE = (start("w2"), invoke("w2", "q2", "m1", "k1"))
+CANCEL = (start("c1"), cancel("c1", "q1"))
 RECOVER = (start("r1"), recover("r1"))
 LATE = time(DEADLINE_MS + 1_000)
 AGED = time(RETENTION_MS + 60_000)
@@ -56,6 +58,20 @@ SHOWS: dict[str, tuple[Op, ...]] = {
     "survivor-to-recovery": (START, arm("w1", "invoke.prepare:commit", "lose-ack", world="committed"), INVOKE),
     "reserves-first": CALL,
     "names-itself-as-original": CALL,
+    "drops-timeout-cause": (script("hold"), *CALL, LATE),
+    "refuses-by-a-base-code": (script("definite-refusal"), *CALL),
+    "recovery-says-why": (START, arm("w1", "invoke.open_gate:begin", "pause"), INVOKE, RESTART),
+    "unsure-in-the-prepare": (START, arm("w1", "invoke.prepare:begin", "pause"), INVOKE, LATE, resume("w1")),
+    "remembers-cancel": (START, arm("w1", "invoke.prepare:begin", "pause"), INVOKE, *CANCEL, resume("w1")),
+    "cancel-reads-back": (
+        START,
+        arm("w1", "invoke.prepare:committed", "pause"),
+        INVOKE,
+        start("c1"),
+        arm("c1", "cancel.abort:commit", "lose-ack", world="committed"),
+        cancel("c1", "q1"),
+        resume("w1"),
+    ),
     "not-attempted-when-free": (START, arm("w1", "invoke.lookup:read", "fail"), INVOKE),
     "anchor-failure-unknown": (START, arm("w1", "invoke.prepare:commit", "fail"), INVOKE),
     "anchor-not-attempted": (START, arm("w1", "invoke.prepare:tx-read", "fail"), INVOKE),

@@ -20,6 +20,8 @@ class Command:
     proc: str
     cmd: str
     args: Mapping[str, Any]
+    #: The configuration that was in force when it was sent.
+    config: Mapping[str, Any] = field(default_factory=dict)
     until: int = END
     outcome: str = "open"
     result: Mapping[str, Any] = field(default_factory=dict)
@@ -52,9 +54,15 @@ class Command:
 
     @property
     def subject(self) -> tuple[str, str | None, str]:
-        """What makes two invocations exact duplicates: caller, key, and the request without its own id."""
+        """What makes two invocations exact duplicates: receiver and caller, key, and the request without its own id.
+
+        The revisions that the configuration adds to the request count as well.
+        """
         request = sorted((k, v) for k, v in self.request.items() if k != "request_id")
-        return (repr(self.args["context"]), self.key, repr(request))
+        named = (op for op in self.config.get("operations", ()) if op["id"] == self.request.get("operation"))
+        bound = next((op.get("connection_revision") for op in named), None)
+        receiver = (self.config.get("instance"), self.config.get("config_revision"), bound)
+        return (repr((receiver, self.args["context"])), self.key, repr(request))
 
     @property
     def classification(self) -> str | None:
@@ -63,10 +71,27 @@ class Command:
         return mutation.get("classification") if isinstance(mutation, Mapping) else None
 
     @property
+    def mutation(self) -> Mapping[str, Any]:
+        """The observation that the answer discloses; empty where it discloses none."""
+        mutation = self.result.get("mutation")
+        return mutation if isinstance(mutation, Mapping) else {}
+
+    @property
+    def told(self) -> str:
+        """What the caller was told, in words."""
+        return f"the caller was told {self.classification} with {self.code or 'success'}"
+
+    @property
     def unsure(self) -> bool:
         """Whether the answer leaves open what became of the caller's own attempt: unknown, and no replay."""
         mutation = self.result.get("mutation")
         return self.classification == "unknown" and isinstance(mutation, Mapping) and not mutation.get("replayed")
+
+    @property
+    def told_attempt(self) -> str | None:
+        """The id of the attempt that the answer speaks of, if it names one."""
+        attempt = self.mutation.get("attempt")
+        return attempt.get("id") if isinstance(attempt, Mapping) else None
 
     @property
     def code(self) -> str | None:
@@ -117,7 +142,10 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault that fired, with the row changes that the same call made in the recording."""
+    """A fault that fired, with the row changes that the same call made in the recording.
+
+    With an ``outage`` the store has failed at every later call of this process, too.
+    """
 
     seq: int
     proc: str
@@ -126,6 +154,7 @@ class Fault:
     world: str | None
     changes: frozenset[tuple[str, str | None, str | None]]
     command: Command | None
+    outage: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +178,7 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """One snapshot: attempts and reservations by id (None: the driver shows no such kind), and who was at work."""
+    """One snapshot: attempts and reservations by id, who was at work, and spends (None: no such kind is shown)."""
 
     seq: int
     why: str
@@ -157,6 +186,7 @@ class Rows:
     attempts: Mapping[str, Mapping[str, Any]]
     reservations: Mapping[str, Mapping[str, Any]] | None
     at_work: tuple[Command, ...]
+    spends: tuple[Mapping[str, Any], ...] | None = None
 
     def state(self, attempt: str) -> str | None:
         """The state of an attempt in this snapshot."""

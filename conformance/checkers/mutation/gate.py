@@ -122,6 +122,9 @@ def gate_is_durable_before_the_call(index: Index) -> Iterator[Finding]:
         command, rows = kill.command, index.rows_after(kill.seq)
         if command is None or rows is None or not command.invokes or index.connections_of(command):
             continue
+        # Who never heard of its gate does not stand between gate and call.
+        if any(f.command is command and f.action == "lose-ack" and GATE in f.changes for f in index.faults):
+            continue
         if any(rows.state(a) == "Dispatching" for a in index.attempts_of(command)):
             yield Met("crash-before-send")
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, Final
 
+from conformance.checkers.mutation.cases import Case, make_cases
 from conformance.checkers.mutation.facts import (
     END,
     OPENED,
@@ -22,6 +23,7 @@ from conformance.checkers.mutation.facts import (
     Move,
     Rows,
 )
+from conformance.checkers.mutation.slots import Slots
 from conformance.history import Event, History
 from conformance.rows import states_of
 
@@ -44,6 +46,8 @@ class Index:
         self.rows: list[Rows] = []
         self.kills: list[Kill] = []
         self.clocks: list[Clock] = []
+        #: Every configuration document with the event that brought it.
+        self.configs: list[tuple[int, Mapping[str, Any]]] = []
         self.sampled = False
         #: The last seen row of every attempt.
         self.attempts: dict[str, Mapping[str, Any]] = {}
@@ -68,13 +72,31 @@ class Index:
         return [c for c in self.commands if c.invokes]
 
     @cached_property
+    def cases(self) -> tuple[Case, ...]:
+        """The invocations with what the configuration of their moment makes of them."""
+        return make_cases(self)
+
+    @cached_property
     def linked(self) -> bool:
         """Whether the rows say which request made each attempt: without that nobody can be said to own none."""
         return bool(self.rows) and all(row.get("request_id") is not None for row in self.attempts.values())
 
     def attempts_of(self, command: Command) -> list[str]:
         """The attempts that carry this invocation's request id."""
-        return self._by_request.get(command.request_id, [])
+        return self.attempts_under(command.request_id)
+
+    def attempts_under(self, request_id: str) -> list[str]:
+        """The attempts that carry a request id."""
+        return self._by_request.get(request_id, [])
+
+    def repetitions(self, command: Command) -> list[Command]:
+        """The invocations of the same subject, in order, this one among them."""
+        return self._by_subject.get(command.subject, [])
+
+    def clocks_within(self, command: Command) -> Iterator[Clock]:
+        """What the time was set to while a command was outstanding."""
+        first = bisect_right(self.clocks, command.seq, key=_SEQ)
+        return iter(self.clocks[first : bisect_left(self.clocks, command.until, key=_SEQ)])
 
     def owner(self, attempt: str) -> Command | None:
         """The invocation that made an attempt."""
@@ -107,6 +129,21 @@ class Index:
         at = bisect_left(self.clocks, seq, key=_SEQ)
         return self.clocks[at - 1] if at else None
 
+    def config_at(self, seq: int) -> Mapping[str, Any]:
+        """The configuration that was in force at an event; empty before the first."""
+        at = bisect_left(self.configs, seq, key=itemgetter(0))
+        return self.configs[at - 1][1] if at else {}
+
+    def reconfigured(self, command: Command) -> bool:
+        """Whether another configuration came into force while a command was outstanding."""
+        return bisect_left(self.configs, command.seq, key=itemgetter(0)) != bisect_left(
+            self.configs, command.until, key=itemgetter(0)
+        )
+
+    def struck(self, command: Command) -> bool:
+        """Whether a fault struck this command's process during it."""
+        return command.seq in self._struck
+
     def during(self, outer: Command, cmds: frozenset[str]) -> Iterator[Command]:
         """Commands of other processes that were sent while ``outer`` was outstanding."""
         for at in range(bisect_right(self.commands, outer.seq, key=_SEQ), len(self.commands)):
@@ -134,6 +171,11 @@ class Index:
         passes = (c for c in self.commands if c.cmd == "recover" and c.seq > seq and c.outcome == "done")
         return any(c.result.get("status", "done") == "done" and c.seq not in struck for c in passes)
 
+    @cached_property
+    def slots(self) -> Slots:
+        """Who holds which key, generation by generation."""
+        return Slots(self)
+
     # -- derived once ------------------------------------------------------------------------------------------
 
     @cached_property
@@ -141,6 +183,17 @@ class Index:
         found: dict[Any, list[str]] = {}
         for attempt, row in self.attempts.items():
             found.setdefault(row.get("request_id"), []).append(attempt)
+        return found
+
+    @cached_property
+    def _struck(self) -> frozenset[int]:
+        return frozenset(f.command.seq for f in self.faults if f.command is not None)
+
+    @cached_property
+    def _by_subject(self) -> Mapping[object, list[Command]]:
+        found: dict[object, list[Command]] = {}
+        for command in self.invocations:
+            found.setdefault(command.subject, []).append(command)
         return found
 
     @cached_property
@@ -186,7 +239,7 @@ class Index:
     # -- building ----------------------------------------------------------------------------------------------
 
     def _on_command(self, event: Event) -> None:
-        command = Command(event.seq, event.proc, event.data["cmd"], event.data["args"])
+        command = Command(event.seq, event.proc, event.data["cmd"], event.data["args"], self.config_at(event.seq))
         self.commands.append(command)
         self._open[event.proc] = command
         if command.invokes:
@@ -240,11 +293,13 @@ class Index:
         at_work = tuple(self._open.values())
         if kinds is self._kinds:
             last = self.rows[-1]
-            rows = Rows(event.seq, event.data["why"], event.proc, last.attempts, last.reservations, at_work)
+            members = (last.attempts, last.reservations, at_work, last.spends)
+            rows = Rows(event.seq, event.data["why"], event.proc, *members)
         else:
             attempts = {r["attempt"]: r for r in kinds.get("attempts", ())}
             held = {r["reservation"]: r for r in kinds["reservations"]} if "reservations" in kinds else None
-            rows = Rows(event.seq, event.data["why"], event.proc, attempts, held, at_work)
+            spends = tuple(kinds["spends"]) if "spends" in kinds else None
+            rows = Rows(event.seq, event.data["why"], event.proc, attempts, held, at_work, spends)
             self.attempts.update(attempts)
             self._take_moves(event.seq, kinds)
         self._kinds = kinds
@@ -270,13 +325,15 @@ class Index:
         changes = frozenset((c[0], c[1], c[2]) for c in event.data.get("changes", ()))
         command = self._open.get(event.proc)
         members = (event.data["action"], event.data["point"], event.data.get("world"))
-        self.faults.append(Fault(event.seq, event.proc, *members, changes, command))
+        outage = bool(event.data.get("outage"))
+        self.faults.append(Fault(event.seq, event.proc, *members, changes, command, outage))
 
     def _on_kill(self, event: Event) -> None:
         self.kills.append(Kill(event.seq, event.proc, self._open.get(event.proc)))
         self._spoken.pop(event.proc, None)
 
     def _on_config(self, event: Event) -> None:
+        self.configs.append((event.seq, event.data.get("config", {})))
         if "clock" in event.data:
             self._take_clock(event.seq, event.data["clock"])
 

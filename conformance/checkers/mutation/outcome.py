@@ -1,17 +1,16 @@
-"""What the caller is told, against what the observer could know (OBS-042, OBS-057)."""
+"""What the caller is told, against what the observer could know (OBS-042, OBS-057, OBS-058)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from conformance.checkers.base import Finding, Met, Violation
-from conformance.checkers.mutation.facts import Command, Connection
+from conformance.checkers.mutation.facts import Command, Connection, Fault
 from conformance.checkers.mutation.index import Index
+from conformance.checkers.mutation.observed import only_answer, store_faults, wrong_answer
 from conformance.checkers.mutation.registry import CHECKERS
 
-DEADLINE_MS = 20_000
 _LOST = {"closed": "dropped", "reset": "reset", "cut": "partial", "abandoned": "deadline"}
-_STORE = ("fail", "lose-ack")
 
 
 @CHECKERS.checker("OBS-042", "suite", "wire", "answer", "rows")
@@ -66,6 +65,7 @@ def _loss(command: Command, connection: Connection) -> str | None:
 
 
 TERMINAL_WRITE = ("mutation_attempt", "Dispatching", "Completed")
+REFUSED_WRITE = ("mutation_attempt", "Dispatching", "Failed")
 
 
 @CHECKERS.checker("OBS-057", "suite", "wire", "answer", "rows")
@@ -75,41 +75,38 @@ def known_success_survives_a_failed_terminal_write(index: Index) -> Iterator[Fin
     The terminal write fails by a fault, or because somebody else has settled the row. Where the deadline passes
     meanwhile, a supervisor may have won before the success was received.
     """
-    faults = _store_faults(index)
-    for command in index.invocations:
-        connections = index.connections_of(command)
-        if len(connections) != 1 or command.outcome != "done" or index.elapsed(command) >= DEADLINE_MS:
-            continue
-        success = connections[0]
-        if not success.known or success.effect != "done" or success.end_seq > command.until:
-            continue
-        cells = faults.get(command.seq, [])
+    for command, cells in _known(index, "done", TERMINAL_WRITE):
         yield from (Met(cell) for cell in cells if cell)
-        if command.classification != "applied" and (cells or _unrecorded(index, command)):
-            yield Violation(
-                "applied, which the live observer knows from the provider",
-                f"the caller was told {command.classification} with {command.code or 'success'}",
-                command.until,
-                "answer",
-            )
+        if command.classification != "applied" and (cells or _unrecorded(index, command, "Completed")):
+            yield wrong_answer("applied, which the live observer knows from the provider", command)
 
 
-def _store_faults(index: Index) -> dict[int, list[str]]:
-    """The store faults of each command after its response, as cells; one that struck no terminal write is no cell."""
-    found: dict[int, list[str]] = {}
-    for fault in index.faults:
-        command = fault.command
-        if fault.action not in _STORE or command is None or not command.invokes:
-            continue
-        if not any(c.end_seq < fault.seq for c in index.connections_of(command)):
-            continue
-        cell = "failed" if fault.action == "fail" else f"lost-{str(fault.world).replace('_', '-')}"
-        found.setdefault(command.seq, []).append(cell if TERMINAL_WRITE in fault.changes else "")
-    return found
+@CHECKERS.checker("OBS-058", "suite", "wire", "answer", "rows")
+def known_refusal_survives_a_failed_terminal_write(index: Index) -> Iterator[Finding]:
+    """The live observer holds the provider's refusal; a ledger that fails afterwards does not change its answer."""
+    for command, cells in _known(index, "none", REFUSED_WRITE):
+        yield from (Met(cell) for cell in cells if cell)
+        kept = command.classification == "refused" and command.code not in (None, "outcome_unknown")
+        if not kept and (cells or _unrecorded(index, command, "Failed")):
+            yield wrong_answer("refused, which the live observer knows from the provider", command)
 
 
-def _unrecorded(index: Index, command: Command) -> bool:
-    """Whether the rows of the answer's time say of the opened attempt anything but Completed."""
+def _known(index: Index, effect: str, write: tuple[str, str, str]) -> Iterator[tuple[Command, list[str]]]:
+    """Each invocation that heard this definite answer, with the store faults that struck it later, as cells."""
+    for command in index.invocations:
+        answer = only_answer(index, command)
+        if answer is not None and answer.known and answer.effect == effect:
+            yield command, [_cell(f, write) for f in store_faults(index, command) if f.seq > answer.end_seq]
+
+
+def _cell(fault: Fault, write: tuple[str, str, str]) -> str:
+    """The cell of a store fault; one that struck another write is none."""
+    cell = "failed" if fault.action == "fail" else f"lost-{str(fault.world).replace('_', '-')}"
+    return cell if write in fault.changes else ""
+
+
+def _unrecorded(index: Index, command: Command, state: str) -> bool:
+    """Whether the rows of the answer's time say anything else of the opened attempt."""
     rows = index.rows_after(command.until)
     attempts = [a for a in index.attempts_of(command) if index.opened(a)]
-    return rows is not None and bool(attempts) and all(rows.state(a) != "Completed" for a in attempts)
+    return rows is not None and bool(attempts) and all(rows.state(a) != state for a in attempts)

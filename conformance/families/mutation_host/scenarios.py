@@ -77,7 +77,7 @@ _CANCEL = (start("c1"), cancel("c1", "q1"))
 _RECOVER = (start("r1"), recover("r1"))
 _DEADLINE = (time(DEADLINE_MS + 1_000),)
 #: A caller asks again under another request id, and once more word for word.
-_RETRY_KEYED = (
+RETRY_KEYED = (
     start("e1"),
     recover("e1"),
     SETTLE,
@@ -95,13 +95,16 @@ TAIL: Final = (
     SNAPSHOT,
 )
 
+#: All that may strike, a store that stays down included.
+EVERY_STRIKE: Final = frozenset({"fail", "lose-ack", "crash", "outage"})
+
 SCENARIOS: Final = (
     Scenario(
         "mutation/invoke-keyed",
         FAMILY,
         CONFIG,
         (start("w1"), invoke("w1", "q1", "m1", "k1")),
-        retry=_RETRY_KEYED,
+        retry=RETRY_KEYED,
         seconds={
             "duplicate": _DUPLICATE,
             "cancel": _CANCEL,
@@ -111,6 +114,7 @@ SCENARIOS: Final = (
             "duplicate-deadline": (*_DUPLICATE, *_DEADLINE),
         },
         twice=("duplicate", "cancel", "recover"),
+        strikes=EVERY_STRIKE,
     ),
     Scenario(
         "mutation/invoke-unkeyed",
@@ -120,13 +124,14 @@ SCENARIOS: Final = (
         retry=_RETRY_UNKEYED,
         seconds={"cancel": _CANCEL, "recover": _RECOVER, "deadline": _DEADLINE},
         twice=("cancel", "recover"),
+        strikes=EVERY_STRIKE,
     ),
     Scenario(
         "mutation/replay",
         FAMILY,
         CONFIG,
         (start("w1"), invoke("w1", "q1", "m1", "k1"), start("w2"), invoke("w2", "q2", "m1", "k1")),
-        retry=_RETRY_KEYED,
+        retry=RETRY_KEYED,
         seconds={"deadline": _DEADLINE},
         remote_faults=False,
     ),
@@ -141,7 +146,7 @@ SCENARIOS: Final = (
             invoke("w1", "q1", "m1", "k1"),
             invoke("w1", "q2", "m2"),
         ),
-        retry=_RETRY_KEYED,
+        retry=RETRY_KEYED,
         remote_faults=False,
     ),
     Scenario(
@@ -155,7 +160,7 @@ SCENARIOS: Final = (
             start("r1"),
             recover("r1"),
         ),
-        retry=_RETRY_KEYED,
+        retry=RETRY_KEYED,
         seconds={"duplicate": _DUPLICATE, "cancel": _CANCEL},
         remote_faults=False,
     ),
@@ -164,7 +169,7 @@ SCENARIOS: Final = (
         FAMILY,
         CONFIG,
         (script("hold"), start("w1"), invoke("w1", "q1", "m1", "k1"), kill("w1"), start("r1"), recover("r1")),
-        retry=_RETRY_KEYED,
+        retry=RETRY_KEYED,
         seconds={"duplicate": _DUPLICATE},
         remote_faults=False,
     ),
@@ -180,7 +185,7 @@ SCENARIOS: Final = (
             cancel("c1", "q1"),
             Op("resume", {"proc": "w1"}),
         ),
-        retry=_RETRY_KEYED,
+        retry=RETRY_KEYED,
         seconds={"worker": (Op("resume", {"proc": "w1"}),)},
         remote_faults=False,
     ),
@@ -189,7 +194,7 @@ SCENARIOS: Final = (
         FAMILY,
         CONFIG,
         (script("hold"), start("w1"), invoke("w1", "q1", "m1", "k1"), start("r1"), recover("r1"), release("w1")),
-        retry=_RETRY_KEYED,
+        retry=RETRY_KEYED,
         seconds={"answer": (release("w1"),), "refusal": (release("w1", "definite-refusal"),)},
         remote_faults=False,
     ),
@@ -205,7 +210,7 @@ SCENARIOS: Final = (
             recover("r1"),
             Op("resume", {"proc": "w1"}),
         ),
-        retry=_RETRY_KEYED,
+        retry=RETRY_KEYED,
         seconds={"worker": (Op("resume", {"proc": "w1"}),)},
         remote_faults=False,
     ),
@@ -220,7 +225,7 @@ SCENARIOS: Final = (
             start("g1"),
             housekeep("g1"),
         ),
-        retry=_RETRY_KEYED,
+        retry=RETRY_KEYED,
         seconds={
             "replacement": (invoke("w1", "q2", "m1", "k1"),),
             "retired-replacement": (start("g2"), housekeep("g2"), invoke("w1", "q2", "m1", "k1")),
@@ -239,7 +244,7 @@ SCENARIOS: Final = (
             start("w2"),
             invoke("w2", "q2", "m1", "k1"),
         ),
-        retry=_RETRY_KEYED,
+        retry=RETRY_KEYED,
         seconds={
             "replacement": (invoke("w1", "q3", "m1", "k1"),),
             "housekeep": (start("g1"), housekeep("g1")),

@@ -1,0 +1,382 @@
+"""Claims: not before their time, not without need, one at a time, and results under the present token only (SETTLE)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from conformance.checkers.base import Finding, Met, Violation
+from conformance.checkers.settle.index import SLACK_MS, Attempt, Index
+from conformance.checkers.settle.registry import CHECKERS
+from conformance.checkers.settle.stored import Lane, Stored, View
+from conformance.checkers.settle.window import LATEST
+from conformance.checkers.timeline import Command
+from statemachines.lanes import has_cycle, precedes
+
+
+def polls(index: Index) -> Iterator[tuple[Command, View, int]]:
+    """(claim, rows before it, time) for every claim that was answered undisturbed."""
+    struck = {f.command.seq for f in index.faults if f.command is not None}
+    for command in index.commands:
+        if command.cmd == "lane.claim" and command.outcome == "done" and command.seq not in struck:
+            yield command, index.before(command.seq), index.now(command.seq)
+
+
+def alone(index: Index, command: Command) -> bool:
+    """Whether no other process did anything while a command was outstanding."""
+    return not any(command.seq < c.seq < command.until for c in index.commands)
+
+
+def waits(event: Stored, now: int) -> bool:
+    """Whether the time of a pending row has certainly not come."""
+    return event.state == "pending" and event.not_before is not None and event.not_before > now + SLACK_MS
+
+
+def claimable(view: View, lane: Lane, now: int) -> list[Stored]:
+    """The pending rows of a lane that a poll must be able to claim: nothing runs, and all are certainly due."""
+    pending = [e for e in view.lane(lane) if e.state == "pending"]
+    late = [e for e in pending if e.not_before is not None and e.not_before > now - SLACK_MS]
+    return [] if late or view.running(lane) else pending
+
+
+def _nothing(index: Index, command: Command) -> bool:
+    return command.result.get("status") == "nothing" and "event" not in command.args and alone(index, command)
+
+
+@CHECKERS.checker("SETTLE-002", "suite", "answer", "rows")
+def settling_is_opt_in(index: Index) -> Iterator[Finding]:
+    """A latest-by-source full-record row of an existing mode is claimable at once, while a settled one waits."""
+    for command, before, now in polls(index):
+        fresh = [
+            lane
+            for lane, events in before.lanes.items()
+            if index.modes.get(lane[0]) in LATEST
+            and not before.running(lane)
+            and any(e.state == "pending" for e in events)
+            and all(not e.raw["attempts"] for e in events if e.state == "pending")
+        ]
+        if any(index.settled(lane) and waits(e, now) for lane, events in before.lanes.items() for e in events):
+            yield Met("opted-in")
+        head = index.lane_of(command.result.get("event", 0))
+        if head is not None and head in fresh:
+            yield Met("not-opted-in")
+        if _nothing(index, command) and fresh:
+            yield Violation(
+                f"a claim in lane {'/'.join(fresh[0])}, whose mode is not the settled one",
+                "nothing was claimed",
+                command.until,
+                "answer",
+            )
+
+
+def _burst(index: Index, view: View, lane: Lane, now: int) -> bool:
+    rows = [e for e in view.lane(lane) if e.state == "pending"]
+    return index.settled(lane) and len(rows) > 1 and all(waits(e, now) and not e.raw["attempts"] for e in rows)
+
+
+@CHECKERS.checker("SETTLE-003", "suite", "answer", "rows")
+def nothing_starts_in_the_window(index: Index) -> Iterator[Finding]:
+    """While the window of a burst is open no poll starts an execution of it."""
+    workers: set[str] = set()
+    for command, before, now in polls(index):
+        bursts = [lane for lane in before.lanes if _burst(index, before, lane, now)]
+        if not bursts or "event" in command.args:
+            continue
+        workers.add(command.proc)
+        yield Met("polled" if len(workers) == 1 else "by-several")
+        lane = index.lane_of(command.result.get("event", 0))
+        if lane in bursts:
+            yield Violation(
+                "no execution of a burst while its window is open",
+                f"row {command.result['event']} was claimed",
+                command.until,
+                "answer",
+            )
+
+
+@CHECKERS.checker("SETTLE-021", "suite", "answer", "rows")
+def nothing_is_claimed_early(index: Index) -> Iterator[Finding]:
+    """A pending Event is not claimable before its NextAttemptAt, by a poll or by name, in the window or in backoff."""
+    for command, before, now in polls(index):
+        named = command.args.get("event")
+        for event in before.events.values():
+            if not waits(event, now) or (named is not None and named != event.id):
+                continue
+            backoff = bool(event.raw["attempts"])
+            yield Met("backoff" if backoff else "by-name" if named is not None else "by-poll")
+            burst = named is None and _burst(index, before, event.lane, now)
+            if command.result.get("event") == event.id and not burst:
+                yield Violation(
+                    f"row {event.id} not claimed before {event.not_before}",
+                    f"it was, at about {now}",
+                    command.until,
+                    "answer",
+                )
+
+
+@CHECKERS.checker("SETTLE-022", "suite", "answer", "rows")
+def what_is_due_is_claimable(index: Index) -> Iterator[Finding]:
+    """A pending row whose NextAttemptAt has come is claimed by the next poll of a free lane."""
+    for command, before, now in polls(index):
+        for lane in before.lanes:
+            rows = claimable(before, lane, now)
+            timed = index.settled(lane) or any(e.not_before is not None for e in rows)
+            if not rows or not timed or has_cycle(e.key for e in rows):
+                continue
+            if command.result.get("event") in {e.id for e in rows}:
+                yield Met("retry" if any(index.tried(e, command.seq) for e in rows) else "due")
+            if _nothing(index, command):
+                yield Violation(
+                    f"a claim of row {rows[0].id}, due since {rows[0].not_before or 'it came'}",
+                    "nothing was claimed",
+                    command.until,
+                    "answer",
+                )
+                return
+
+
+@CHECKERS.checker("SETTLE-007", "suite", "answer", "rows")
+def waiting_is_finite(index: Index) -> Iterator[Finding]:
+    """Once the window that a row was born with has passed, a poll executes it; a cycle does not block its lane."""
+    crashed = [f.seq for f, kind in index.faults_on("lane_event", "pending", ("processing",)) if kind == "crash-before"]
+    for command, before, now in polls(index):
+        for lane in before.lanes if "event" not in command.args else ():
+            pending = [e for e in before.lane(lane) if e.state == "pending"]
+            if (
+                not index.settled(lane)
+                or not pending
+                or before.running(lane)
+                or any(index.tried(e, command.seq) for e in pending)
+            ):
+                continue
+            born = [index.births[e.id].event.not_before for e in pending]
+            if any(time is not None and time > now - SLACK_MS for time in born):
+                continue
+            cyclic = has_cycle(e.key for e in pending)
+            if index.lane_of(command.result.get("event", 0)) == lane:
+                waited = any(time is not None for time in born)
+                if waited or cyclic:
+                    yield Met("cyclic" if cyclic else "crash" if any(at < command.seq for at in crashed) else "passed")
+            moved = [e for e in pending if waits(e, now)]
+            if _nothing(index, command) and (cyclic or moved):
+                why = "on a cycle" if cyclic else f"moved to {moved[0].not_before}"
+                yield Violation(
+                    f"an execution in lane {'/'.join(lane)}, whose window has passed",
+                    f"nothing was claimed; row {pending[0].id} is {why}",
+                    command.until,
+                    "answer",
+                )
+                return
+
+
+@CHECKERS.checker("SETTLE-006", "suite", "answer", "rows")
+def a_generation_executes_once(index: Index) -> Iterator[Finding]:
+    """A burst of one window, acyclic and without failures, leads to one execution."""
+    for lane, events in index.last.lanes.items():
+        attempts = [a for a in index.attempts if index.lane_of(a.head) == lane]
+        if not index.settled(lane) or not attempts:
+            continue
+        burst = [e for e in index.before(attempts[0].claim.seq).lane(lane) if e.state == "pending"]
+        ids = {e.id for e in burst}
+        times = {index.births[e.id].event.not_before for e in burst}
+        mine = [a for a in attempts if a.head in ids]
+        clean = all(_clean(a) for a in mine) and not has_cycle(e.key for e in burst)
+        named = any("event" in a.claim.args for a in mine)
+        earlier = any(e.executed and e.id not in ids for e in events)
+        if len(burst) < 2 or len(times) != 1 or named or earlier or not clean:
+            continue
+        workers = {c.proc for c in index.commands if c.cmd == "lane.claim" and c.seq >= mine[0].claim.seq}
+        if len(workers) > 1:
+            yield Met("several-workers")
+        if len(mine) > 1:
+            yield Violation(
+                f"one execution for the burst of {len(burst)} rows in lane {'/'.join(lane)}",
+                f"rows {', '.join(str(a.head) for a in mine)} were executed one by one",
+                mine[1].claim.until,
+                "answer",
+            )
+
+
+def _clean(attempt: Attempt) -> bool:
+    told = attempt.finishes[-1] if attempt.finishes else None
+    return told is not None and told.args["outcome"] in ("success", "skip") and told.result.get("status") == "recorded"
+
+
+# -- one at a time ---------------------------------------------------------------------------------------------------
+
+
+def _held(event: Stored, now: int) -> bool:
+    lease = event.raw["lease_expires_at"]
+    return event.state == "processing" and (lease is None or lease > now + SLACK_MS)
+
+
+@CHECKERS.checker("SETTLE-039", "suite", "answer", "rows")
+def later_rows_wait_for_the_running_one(index: Index) -> Iterator[Finding]:
+    """While a row of a lane is executed, its lease running, no later row of the lane is claimed; other lanes go on."""
+    for command, before, now in polls(index):
+        lane = index.lane_of(command.result.get("event", 0))
+        for running in (e for e in before.events.values() if _held(e, now)):
+            later = [
+                e
+                for e in before.lane(running.lane)
+                if e.state == "pending" and not waits(e, now) and precedes(running.key, e.key)
+            ]
+            if not later:
+                continue
+            yield Met("later-row-waits")
+            if lane is not None and lane != running.lane:
+                yield Met("other-lane-claimed")
+            if command.result.get("event") in {e.id for e in later}:
+                yield Violation(
+                    f"row {command.result['event']} waits while row {running.id} is executed",
+                    "it was claimed",
+                    command.until,
+                    "answer",
+                )
+
+
+@CHECKERS.checker("SETTLE-040", "suite", "answer", "rows")
+def a_running_lease_is_respected(index: Index) -> Iterator[Finding]:
+    """Neither recovery nor another worker takes a claim back whose lease still runs and whose holder lives."""
+    for command in index.commands:
+        if command.cmd not in ("recover", "lane.claim") or command.outcome != "done" or not alone(index, command):
+            continue
+        before, now = index.before(command.seq), index.now(command.seq)
+        for event in before.events.values():
+            holder = _holder(index, event, command.seq)
+            if not _held(event, now) or holder is None or holder == command.proc:
+                continue
+            yield Met("recovery" if command.cmd == "recover" else "other-worker")
+            after = index.result_view(command).events.get(event.id)
+            if after is None or after.state != "processing" or after.token != event.token:
+                stands = "gone" if after is None else after.state
+                yield Violation(
+                    f"row {event.id} stays in the hands of {holder}", f"it is {stands}", command.until, "rows"
+                )
+                return
+
+
+def _holder(index: Index, event: Stored, seq: int) -> str | None:
+    """The living process that claimed a row last and has reported nothing yet."""
+    for attempt in reversed(index.of_head.get(event.id, ())):
+        if attempt.claim.until < seq:
+            killed = any(attempt.claim.seq < at < seq and proc == attempt.proc for at, proc in index.kills)
+            reported = any(f.seq < seq for f in attempt.finishes)
+            return None if killed or reported else attempt.proc
+    return None
+
+
+@CHECKERS.checker("SETTLE-041", "suite", "answer", "rows")
+def a_stale_result_is_not_recorded(index: Index) -> Iterator[Finding]:
+    """What a worker reports after another one has claimed its row changes nothing."""
+    for attempt in index.attempts:
+        for report in attempt.finishes:
+            taken = [
+                a
+                for a in index.of_head[attempt.head]
+                if a.number > attempt.number
+                and a.claim.until < report.seq
+                and not any(f.seq < report.seq for f in a.finishes)
+            ]
+            if not taken:
+                continue
+            yield Met(report.args["outcome"])
+            lane = index.lane_of(attempt.head)
+            before, after = index.before(report.seq), index.result_view(report)
+            changed = lane is not None and [e.raw for e in before.lane(lane)] != [e.raw for e in after.lane(lane)]
+            if report.result.get("status") == "recorded" or changed:
+                yield Violation(
+                    f"nothing of what {attempt.proc} reports on row {attempt.head}, which {taken[-1].proc} holds now",
+                    "rows changed" if changed else "it was told that its result is recorded",
+                    report.until,
+                    "rows" if changed else "answer",
+                )
+
+
+# -- attempts --------------------------------------------------------------------------------------------------------
+
+
+@CHECKERS.checker("SETTLE-004", "suite", "answer", "rows")
+def a_retry_waits_for_the_backoff(index: Index) -> Iterator[Finding]:
+    """A retry on a settled route follows the ordinary backoff and opens no second window."""
+    for attempt in index.attempts:
+        for report in attempt.finishes:
+            event = index.result_view(report).events.get(attempt.head)
+            recorded = report.args["outcome"] == "retryable" and report.result.get("status") == "recorded"
+            if not recorded or event is None or event.state != "pending" or not index.settled(event.lane):
+                continue
+            yield Met("first" if len(index.of_head[attempt.head]) == 1 else "again")
+            due = index.now(report.seq) + index.backoff_ms
+            if event.not_before is None or not due <= event.not_before <= due + SLACK_MS:
+                yield Violation(
+                    f"the next attempt of row {event.id} after the backoff, about {due}",
+                    f"it waits until {event.not_before}",
+                    report.until,
+                    "rows",
+                )
+
+
+def _failures(index: Index) -> Iterator[tuple[Stored, int, bool, int]]:
+    """(row at the end, recorded failures, whether its neighbours failed while it was there, last report)."""
+    for head, attempts in index.of_head.items():
+        event = index.last.events.get(head)
+        reports = [f for a in attempts for f in a.finishes if f.result.get("status") == "recorded"]
+        if event is None or not reports or index.lost_leases(head) or index.births[head].event.raw["attempts"]:
+            continue
+        if any(f.args["outcome"] != "retryable" for f in reports):
+            continue
+        others = any(
+            f.args["outcome"] == "retryable" and f.seq > index.births[head].seq
+            for a in index.attempts
+            if a.head != head and index.lane_of(a.head) == event.lane
+            for f in a.finishes
+        )
+        yield event, len(reports), others, reports[-1].until
+
+
+def _budget(index: Index, event: Stored, failures: int, seq: int) -> Violation | None:
+    spent = event.state == "dead"
+    if spent == (failures >= index.budget) and failures <= index.budget:
+        return None
+    return Violation(
+        f"{index.budget} failures of row {event.id} until it is dead",
+        f"it is {event.state} after {failures}",
+        seq,
+        "rows",
+    )
+
+
+def _unsure(command: Command) -> bool:
+    """Whether a claim may have become durable without anybody being told."""
+    return command.result.get("status") in ("unknown", "unavailable")
+
+
+@CHECKERS.checker("SETTLE-032", "suite", "answer", "rows")
+def waiting_spends_no_attempt(index: Index) -> Iterator[Finding]:
+    """A settled row is dead after exactly as many failures as the budget has, as in any other mode."""
+    unsure = any(c.cmd == "lane.claim" and (c.outcome != "done" or _unsure(c)) for c in index.commands)
+    for event in index.last.events.values():
+        born = index.births[event.id].event
+        if event.state == "dead" and born.open and not index.of_head.get(event.id) and not unsure:
+            seq = index.ends[event.id][0]
+            yield Violation(f"{index.budget} failures of row {event.id} until it is dead", "it had none", seq, "rows")
+    for event, failures, others, seq in _failures(index):
+        if others:
+            continue
+        if event.state == "dead":
+            yield Met("settled" if index.settled(event.lane) else "existing")
+        found = _budget(index, event, failures, seq)
+        if found is not None:
+            yield found
+
+
+@CHECKERS.checker("GEN-036", "suite", "answer", "rows")
+def neighbours_spend_no_attempt(index: Index) -> Iterator[Finding]:
+    """A row that was left out of failing attempts, or collapsed into one, has its full budget."""
+    for event, failures, others, seq in _failures(index):
+        if not others:
+            continue
+        if event.state == "dead":
+            yield Met("successor")
+        found = _budget(index, event, failures, seq)
+        if found is not None:
+            yield found

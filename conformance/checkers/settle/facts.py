@@ -1,0 +1,364 @@
+"""Stored facts: no row goes, none comes twice, Event and WorkItem agree, keys are frozen, ordinals rise."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from conformance.checkers.base import Finding, Met, Violation
+from conformance.checkers.settle.index import Index
+from conformance.checkers.settle.registry import CHECKERS
+from conformance.checkers.settle.stored import Lane, Stored, View
+from conformance.checkers.settle.window import bulk_failed, path_of
+from conformance.checkers.timeline import Command
+from statemachines.lanes import ordinal_key, precedes
+
+ENDED = ("processed", "dead", "skipped")
+
+
+@CHECKERS.checker("SETTLE-005", "suite", "rows")
+def nothing_is_removed(index: Index) -> Iterator[Finding]:
+    """Each stored Event and its WorkItem stay, also when a burst has been collapsed and executed."""
+    for _, kind in index.faults_on("lane_event", "pending", ("skipped",)):
+        if kind == "crash-after":
+            yield Met("crash-after-commit")
+    seen: dict[int, bool] = {}
+    for look, view in index.views:
+        if any(e.collapsed for e in view.events.values()) and any(e.state == "processed" for e in view.events.values()):
+            yield Met("burst-executed")
+        for id_, had_item in seen.items():
+            event = view.events.get(id_)
+            if event is None or (had_item and event.item is None):
+                what = "row" if event is None else "WorkItem of row"
+                yield Violation(f"{what} {id_} stays", "it is gone", look.seq, "rows")
+                return
+        seen.update({id_: event.item is not None for id_, event in view.events.items()})
+
+
+# -- deliveries ----------------------------------------------------------------------------------------------------
+
+
+def _deliveries(index: Index) -> Iterator[tuple[Command, int]]:
+    """(delivery, how often it had been sent before) for every one that was answered as stored."""
+    sent: Counter[str] = Counter()
+    for command in index.commands:
+        if command.cmd == "lane.deliver":
+            if command.result.get("status") == "stored":
+                yield command, sent[command.args["delivery"]]
+            sent[command.args["delivery"]] += 1
+
+
+def _rows_of(view: View, delivery: str) -> Counter[tuple[int, str]]:
+    """(DeliverySequence, route) -> how many rows."""
+    rows = (e for e in view.events.values() if e.raw["delivery"] == delivery)
+    return Counter((e.raw["sequence"], e.raw["route"]) for e in rows)
+
+
+def excluded(index: Index, delivery: str, seq: int) -> bool:
+    """Whether a row of a delivery had been left out of an execution of its lane that ran when it was there."""
+    for birth in index.births.values():
+        if birth.event.raw["delivery"] != delivery:
+            continue
+        for attempt in index.attempts:
+            taken = attempt.input
+            same = index.lane_of(attempt.head) == birth.event.lane
+            if same and taken is not None and birth.seq < attempt.reads[-1].until < seq and birth.event.id not in taken:
+                return True
+    return False
+
+
+@CHECKERS.checker("SETTLE-031", "suite", "answer", "rows")
+def a_delivery_is_stored_once(index: Index) -> Iterator[Finding]:
+    """The same delivery again, by whichever path, adds nothing."""
+    for command, times in _deliveries(index):
+        delivery = command.args["delivery"]
+        if not times or excluded(index, delivery, command.seq):
+            continue
+        lost = any(
+            f.action == "lose-ack" and f.command is not None and f.command.args.get("delivery") == delivery
+            for f in index.faults
+            if f.seq < command.seq
+        )
+        yield Met("lost-bulk" if lost and command.args["path"] == "fallback" else "again")
+        yield from _twice(index, command)
+
+
+def _twice(index: Index, command: Command) -> Iterator[Violation]:
+    rows = _rows_of(index.result_view(command), command.args["delivery"])
+    doubled = [key for key, count in rows.items() if count > 1]
+    if doubled:
+        yield Violation(
+            f"one row for each Event of delivery {command.args['delivery']} on each route",
+            f"number {doubled[0][0]} is {rows[doubled[0]]} rows on route {doubled[0][1]}",
+            command.until,
+            "rows",
+        )
+
+
+@CHECKERS.checker("GEN-035", "suite", "answer", "rows")
+def leaving_out_changes_no_identity(index: Index) -> Iterator[Finding]:
+    """A row that a generation left out is deduplicated like any other."""
+    for command, times in _deliveries(index):
+        if times and excluded(index, command.args["delivery"], command.seq):
+            yield Met("sent-again")
+            yield from _twice(index, command)
+
+
+@CHECKERS.checker("SETTLE-044", "suite", "answer", "rows")
+def each_route_has_its_row(index: Index) -> Iterator[Finding]:
+    """A delivery that two routes take has a row on each, before and after it is sent again."""
+    for command, times in _deliveries(index):
+        rows = _rows_of(index.result_view(command), command.args["delivery"])
+        for sequence, event in enumerate(command.args["events"]):
+            routes = [r["id"] for r in index.config["routes"] if event["kind"] in r["kinds"]]
+            if len(routes) < 2:
+                continue
+            yield Met("again" if times else "stored")
+            missing = [route for route in routes if not rows[(sequence, route)]]
+            if missing:
+                yield Violation(f"a row on each of {', '.join(routes)}", f"none on {missing[0]}", command.until, "rows")
+
+
+# -- pairs -----------------------------------------------------------------------------------------------------------
+
+
+@CHECKERS.checker("SETTLE-043", "suite", "answer", "rows")
+def event_and_item_agree(index: Index) -> Iterator[Finding]:
+    """After any fault of claim, collapse or end: Event and WorkItem are open alike, or ended alike."""
+    for source, dests, name in (("pending", ("processing",), "claim"), ("processing", ENDED, "end")):
+        for _, kind in index.faults_on("lane_event", source, dests):
+            yield Met(f"{name}-{kind}")
+    # A repair by recovery is as good as one commit, as long as nobody can claim before it.
+    looks = [index.look_before(a.claim.seq) for a in index.attempts] + index.looks[-1:]
+    for look in looks:
+        for event in index.view(look).events.values():
+            if look is not None and (event.item is None or event.item["state"] != event.state):
+                stands = "missing" if event.item is None else event.item["state"]
+                yield Violation(
+                    f"the WorkItem of row {event.id} {event.state} like its Event", f"it is {stands}", look.seq, "rows"
+                )
+                return
+
+
+@CHECKERS.checker("SETTLE-042", "suite", "rows")
+def an_ended_row_stays_ended(index: Index) -> Iterator[Finding]:
+    """What ended its generation is not reopened by recovery, redelivery, a poll or a replay; a skip keeps its token."""
+    tempted = [c.seq for c in index.commands if c.cmd in ("recover", "lane.claim")]
+    leases = [seq for seq, _, _ in index.times]
+    known: dict[int, Stored] = {}
+    for look, view in index.views:
+        for id_, was in known.items():
+            event = view.events.get(id_)
+            if event is not None and _reopened(was, event):
+                yield Violation(
+                    f"row {id_} stays {was.state} after {was.raw['attempts']} attempts",
+                    f"it is {event.state} after {event.raw['attempts']}, its token {event.token or 'gone'}",
+                    look.seq,
+                    "rows",
+                )
+                return
+        known.update({id_: e for id_, e in view.events.items() if e.executed and id_ not in known})
+    for id_, (seq, state) in index.ends.items():
+        passed = next((at for at in leases if at > seq), None)
+        if passed is not None and any(at > passed for at in tempted):
+            yield Met("executed-skip" if state == "skipped" else state)
+        if index.last.events.get(id_) is not None and index.last.events[id_].raw["replayed_by"] is not None:
+            yield from (Met(f"{state}-replayed"),) if state != "skipped" else ()
+
+
+def _reopened(was: Stored, event: Stored) -> bool:
+    if was.state == "skipped" and was.token != event.token:
+        return True
+    return event.state != was.state or event.raw["attempts"] != was.raw["attempts"]
+
+
+@CHECKERS.checker("SETTLE-033", "suite", "answer", "rows")
+def a_replay_adds_a_row(index: Index) -> Iterator[Finding]:
+    """A replay adds one fresh pending row with its WorkItem; the original stays where it is."""
+    for command in index.commands:
+        if command.cmd != "lane.replay" or command.result.get("status") != "replayed":
+            continue
+        original = index.before(command.seq).events.get(command.args["event"])
+        after = index.result_view(command)
+        if original is None:
+            continue
+        if original.state != "skipped":
+            yield Met(f"{original.state}-{'settled' if index.settled(original.lane) else 'existing'}")
+        fresh = after.events.get(command.result.get("event", 0))
+        same = after.events.get(original.id)
+        if fresh is None or fresh.id == original.id or not _is_fresh(original, fresh):
+            happened = "there is none" if fresh is None else f"row {fresh.id} is {fresh.state} on {fresh.lane}"
+            yield Violation(
+                f"a fresh pending row for row {original.id} with its payload", happened, command.until, "rows"
+            )
+        elif same is None or same.state != original.state:
+            stands = "gone" if same is None else same.state
+            yield Violation(f"row {original.id} stays {original.state}", f"it is {stands}", command.until, "rows")
+
+
+def _is_fresh(original: Stored, fresh: Stored) -> bool:
+    alike = fresh.lane == original.lane and fresh.raw["payload"] == original.raw["payload"]
+    times = fresh.item is not None and fresh.run_after == fresh.not_before
+    return alike and times and fresh.state == "pending"
+
+
+# -- keys ------------------------------------------------------------------------------------------------------------
+
+
+@CHECKERS.checker("ORDER-020", "suite", "rows")
+def ingress_keys_are_frozen(index: Index) -> Iterator[Finding]:
+    """CreatedDate and DeliverySequence of a stored row never change, whatever happens to it."""
+    yield from _frozen(index, ("created_at", "sequence"))
+
+
+@CHECKERS.checker("ORDER-025", "suite", "rows")
+def ordinals_are_frozen(index: Index) -> Iterator[Finding]:
+    """EnqueueOrdinal of a stored row never changes; a zero row stays one."""
+    for finding in _frozen(index, ("ordinal",)):
+        if not isinstance(finding, Met):
+            yield finding
+            continue
+        yield finding
+    for id_, birth in index.births.items():
+        if birth.event.ordinal == 0 and id_ in index.loaded and index.last.events.get(id_, birth.event).state in ENDED:
+            yield Met("zero-row")
+
+
+def _frozen(index: Index, names: tuple[str, ...]) -> Iterator[Finding]:
+    for look, view in index.views:
+        for id_, event in view.events.items():
+            born = index.births[id_].event
+            changed = [n for n in names if event.raw[n] != born.raw[n]]
+            # A row that an older version stored may be stamped by its own start-up code only; that is SCOPE-010.
+            if changed and not _at_start(index, look.seq):
+                name = changed[0]
+                yield Violation(
+                    f"{name} of row {id_} stays {born.raw[name]}", f"it is {event.raw[name]}", look.seq, "rows"
+                )
+                return
+    yield from (Met(cell) for cell in _lived(index))
+
+
+def _lived(index: Index) -> Iterator[str]:
+    """What has happened to rows by the end."""
+    for attempt in index.attempts:
+        if any(f.args["outcome"] == "retryable" and f.result.get("status") == "recorded" for f in attempt.finishes):
+            yield "retried"
+    for event in index.last.events.values():
+        if event.collapsed:
+            yield "collapsed"
+        if event.executed:
+            yield "ended"
+        if event.raw["replayed_by"] is not None:
+            yield "replayed"
+    for id_, attempts in index.of_head.items():
+        if len(attempts) > 1 and any(not a.finishes for a in attempts[:-1]) and id_ in index.last.events:
+            yield "taken-back"
+
+
+def _at_start(index: Index, seq: int) -> bool:
+    """Whether the last thing before a look was the start of a process."""
+    last = max((at for at, _ in index.starts if at < seq), default=-1)
+    return last > max((c.seq for c in index.commands if c.seq < seq), default=-1)
+
+
+@CHECKERS.checker("SCOPE-010", "suite", "rows")
+def older_rows_are_not_rewritten(index: Index) -> Iterator[Finding]:
+    """No start-up migrates rows: before a claim or a replay touches its lane, an older row stays as it was stored."""
+    for id_ in sorted(index.loaded & index.births.keys()):
+        birth = index.births[id_]
+        touched = min(_touching(index, birth.event.lane, birth.seq), default=1 << 60)
+        if any(birth.seq < at < touched for at, _ in index.starts):
+            yield Met("zero-row" if birth.event.ordinal == 0 else "stamped-row")
+        for look, view in index.views:
+            event = view.events.get(id_)
+            if birth.seq < look.seq < touched and event is not None and event.raw != birth.event.raw:
+                names = [n for n in event.raw if event.raw[n] != birth.event.raw[n]]
+                yield Violation(f"row {id_} as an older version stored it", f"{names[0]} was changed", look.seq, "rows")
+                return
+
+
+def _touching(index: Index, lane: Lane, seq: int) -> Iterator[int]:
+    """Commands that may rightly change rows of a lane."""
+    del lane
+    for command in index.commands:
+        if command.seq > seq and command.cmd in ("lane.claim", "lane.finish", "lane.replay", "recover"):
+            yield command.seq
+
+
+# -- ordinals --------------------------------------------------------------------------------------------------------
+
+
+def _handed_in(index: Index) -> Iterator[tuple[Command, Lane, list[Stored], Stored | None]]:
+    """(delivery, lane, its new rows by DeliverySequence, the last row delivered to the lane before)."""
+    for command in index.commands:
+        if command.cmd != "lane.deliver" or command.outcome != "done":
+            continue
+        mine: dict[Lane, list[Stored]] = {}
+        for birth in index.births.values():
+            if birth.command is command:
+                mine.setdefault(birth.event.lane, []).append(birth.event)
+        for lane, rows in mine.items():
+            rows.sort(key=lambda e: e.raw["sequence"])
+            before = [
+                e for e in index.before(command.seq).lane(lane) if e.id not in index.loaded and _by_delivery(index, e)
+            ]
+            before.sort(key=lambda e: (index.births[e.id].seq, e.raw["sequence"]))
+            yield command, lane, rows, before[-1] if before else None
+
+
+def _by_delivery(index: Index, event: Stored) -> bool:
+    command = index.births[event.id].command
+    return command is not None and command.cmd == "lane.deliver"
+
+
+def _rising(rows: list[Stored]) -> Stored | None:
+    """The first row that does not rise above the one before it, or has no ordinal."""
+    for before, event in zip([None, *rows], rows, strict=False):
+        if event.ordinal == 0 or (before is not None and not ordinal_key(before.key) < ordinal_key(event.key)):
+            return event
+    return None
+
+
+def _not_rising(event: Stored, seq: int) -> Violation:
+    return Violation(
+        f"row {event.id} above every row handed in before it", f"its ordinal is {event.ordinal}", seq, "rows"
+    )
+
+
+@CHECKERS.checker("ORDER-026", "suite", "answer", "rows")
+def bulk_ordinals_rise(index: Index) -> Iterator[Finding]:
+    """Rows of the bulk path have positive ordinals that rise in the order in which they were handed in."""
+    for command, _, rows, before in _handed_in(index):
+        earlier = index.births[before.id].command if before is not None else None
+        if path_of(command) != "bulk" or (earlier is not None and path_of(earlier) != "bulk"):
+            continue
+        if len(rows) > 1:
+            yield Met("batch")
+        if before is not None:
+            yield Met("next-batch")
+        wrong = _rising([*([before] if before is not None else []), *rows])
+        if wrong is not None:
+            yield _not_rising(wrong, command.until)
+
+
+@CHECKERS.checker("ORDER-027", "suite", "answer", "rows")
+def both_paths_share_one_series(index: Index) -> Iterator[Finding]:
+    """Rows of the fallback path take their ordinals from the same rising series."""
+    for command, _, rows, before in _handed_in(index):
+        earlier = index.births[before.id].command if before is not None else None
+        paths = (path_of(earlier) if earlier is not None else "", path_of(command))
+        if "fallback" not in paths:
+            continue
+        if paths == ("bulk", "fallback"):
+            yield Met("after-failed-bulk" if bulk_failed(index, command) else "fallback-after-bulk")
+        elif paths == ("fallback", "bulk"):
+            yield Met("bulk-after-fallback")
+        wrong = _rising([*([before] if before is not None else []), *rows])
+        if wrong is not None:
+            yield _not_rising(wrong, command.until)
+
+
+def follows(a: Stored, b: Stored) -> bool:
+    """Whether b comes after a by the guard."""
+    return precedes(a.key, b.key)

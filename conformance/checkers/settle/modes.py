@@ -1,0 +1,205 @@
+"""Invocation modes and metrics: normalization, coalescing of the existing modes, due counts (SETTLE)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from conformance.checkers.base import Finding, Met, Violation
+from conformance.checkers.settle.claims import alone
+from conformance.checkers.settle.index import SLACK_MS, Attempt, Index
+from conformance.checkers.settle.registry import CHECKERS
+from conformance.checkers.settle.stored import Stored
+from conformance.checkers.timeline import Command
+from statemachines.lanes import has_cycle, precedes
+
+
+@CHECKERS.checker("SETTLE-008", "suite", "rows")
+def existing_modes_coalesce_at_the_claim(index: Index) -> Iterator[Finding]:
+    """In the baseline mode rows stay pending until a worker claims."""
+    first = min((c.seq for c in index.commands if c.cmd == "lane.claim"), default=1 << 60)
+    for lane, events in index.before(first).lanes.items():
+        if index.modes.get(lane[0]) != "full_record_preserve" or len(events) < 2:
+            continue
+        if any(e.id in index.loaded for e in events):
+            continue
+        yield Met("two-pending")
+        early = [e for e in events if e.state != "pending"]
+        if early:
+            yield Violation(f"row {early[0].id} pending until a claim", f"it is {early[0].state}", first, "rows")
+
+
+@CHECKERS.checker("SETTLE-009", "suite", "answer", "rows")
+def a_late_arrival_executes_again(index: Index) -> Iterator[Finding]:
+    """In the baseline mode an Event that arrives while a Flow runs is not folded into it."""
+    for attempt in index.attempts:
+        lane = index.lane_of(attempt.head)
+        if lane is None or index.modes.get(lane[0]) != "full_record_preserve" or not attempt.finishes:
+            continue
+        report = attempt.finishes[-1]
+        for birth in index.births.values():
+            if birth.event.lane == lane and attempt.claim.until < birth.seq < report.seq:
+                yield Met("arrives-while-running")
+                event = index.result_view(report).events.get(birth.event.id)
+                if event is not None and event.state != "pending":
+                    yield Violation(
+                        f"row {event.id} pending, for an execution after that of row {attempt.head}",
+                        f"it is {event.state}",
+                        report.until,
+                        "rows",
+                    )
+
+
+@CHECKERS.checker("SETTLE-037", "suite", "answer", "rows")
+def existing_coalescing_is_unchanged(index: Index) -> Iterator[Finding]:
+    """Next to the new mode the existing ones execute and collapse as before."""
+    for attempt in index.attempts:
+        lane = index.lane_of(attempt.head)
+        before = index.before(attempt.claim.seq)
+        pending = [e for e in before.lane(lane) if e.state == "pending"] if lane else []
+        mode = index.modes.get(lane[0]) if lane else None
+        if mode in (None, "settled") or len(pending) < 2 or attempt.input is None or has_cycle(e.key for e in pending):
+            continue
+        yield Met(str(mode))
+        found = _other_than_before(index, attempt, str(mode), pending)
+        if found is not None:
+            yield found
+
+
+def _other_than_before(index: Index, attempt: Attempt, mode: str, pending: list[Stored]) -> Violation | None:
+    head = next((e for e in pending if e.id == attempt.head), None)
+    if head is None:
+        return None
+    earlier = {e.id for e in pending if precedes(e.key, head.key)}
+    taken = set(attempt.input or ()) - {head.id}
+    after = index.result_view(attempt.claim)
+    skipped = {id_ for id_ in earlier if after.events[id_].state == "skipped"}
+    wanted = set() if mode != "full_record_preserve" else earlier
+    collapsed = set() if mode == "each" else earlier
+    if taken == wanted and skipped == collapsed:
+        return None
+    return Violation(
+        f"row {head.id} executed with {_list(wanted)} and {_list(collapsed)} collapsed, as in mode {mode} before",
+        f"it took {_list(taken)} and collapsed {_list(skipped)}",
+        attempt.reads[-1].until,
+        "answer",
+    )
+
+
+def _list(ids: set[int]) -> str:
+    return ", ".join(map(str, sorted(ids))) or "no other row"
+
+
+# -- normalization ---------------------------------------------------------------------------------------------------
+
+
+def _normalized(index: Index) -> Iterator[tuple[Command, str, bool, bool]]:
+    """(command, mode, filter, whether it was accepted as what it is)."""
+    for command in index.commands:
+        if command.cmd == "lane.normalize" and command.outcome == "done":
+            mode = str(command.args["mode"])
+            accepted = command.result.get("status") == "accepted" and command.result.get("mode") == mode
+            yield command, mode, bool(command.args["filter"]), accepted
+
+
+def _said(command: Command) -> str:
+    mode = command.result.get("mode")
+    return f"{command.result.get('status')}{f' as {mode}' if mode else ''}"
+
+
+@CHECKERS.checker("SETTLE-034", "suite", "answer")
+def the_mode_is_accepted(index: Index) -> Iterator[Finding]:
+    """Normalization accepts the settled mode as what it is."""
+    for command, mode, has_filter, accepted in _normalized(index):
+        if mode == "settled" and not has_filter:
+            yield Met("accepted")
+            if not accepted:
+                yield Violation("the settled mode accepted as itself", _said(command), command.until, "answer")
+
+
+@CHECKERS.checker("SETTLE-035", "suite", "answer")
+def the_mode_takes_no_filter(index: Index) -> Iterator[Finding]:
+    """Normalization refuses the settled mode with a Flow execution filter."""
+    for command, mode, has_filter, _ in _normalized(index):
+        if mode == "settled" and has_filter:
+            yield Met("refused")
+            if command.result.get("status") != "refused":
+                yield Violation("the settled mode refused with a filter", _said(command), command.until, "answer")
+
+
+@CHECKERS.checker("SETTLE-036", "suite", "answer")
+def existing_modes_normalize_as_before(index: Index) -> Iterator[Finding]:
+    """Existing modes, with and without a filter, are accepted or refused as they were."""
+    for command, mode, has_filter, accepted in _normalized(index):
+        if mode == "settled":
+            continue
+        yield Met(f"{mode}-{'filter' if has_filter else 'plain'}")
+        refuses = has_filter and mode in ("full_record", "full_record_preserve")
+        right = command.result.get("status") == "refused" if refuses else accepted
+        if not right:
+            yield Violation(
+                f"mode {mode} {'refused with' if refuses else 'accepted with or without'} a filter",
+                _said(command),
+                command.until,
+                "answer",
+            )
+
+
+# -- metrics ---------------------------------------------------------------------------------------------------------
+
+
+def _counted(index: Index) -> Iterator[tuple[Command, int, int, list[Stored], list[Stored], list[Stored]]]:
+    """(command, told, time, rows certainly due, settled rows certainly not due, collapsed and ended rows).
+
+    Rows in execution are left open: a count may hold them or not.
+    """
+    for command in index.commands:
+        if command.cmd != "lane.metrics" or command.result.get("status") != "read" or not alone(index, command):
+            continue
+        view, now = index.before(command.seq), index.now(command.seq)
+        due, waiting, over = [], [], []
+        for event in view.events.values():
+            if event.state == "pending" and (event.run_after is None or event.run_after <= now):
+                due.append(event)
+            elif event.state == "pending" and event.run_after is not None and event.run_after > now + SLACK_MS:
+                waiting.append(event)
+            elif not event.open:
+                over.append(event)
+        told = int(command.result["due"]) - sum(e.state == "processing" for e in view.events.values())
+        yield command, told, now, due, waiting, over
+
+
+def _count(command: Command, most: int, what: str) -> Violation:
+    return Violation(f"at most {most} due, {what}", f"{command.result['due']} were counted", command.until, "answer")
+
+
+@CHECKERS.checker("SETTLE-016", "suite", "answer", "rows")
+def waiting_rows_are_not_due(index: Index) -> Iterator[Finding]:
+    """Due metrics leave a settled row out until its settle time."""
+    for command, told, _, due, waiting, over in _counted(index):
+        if any(index.settled(e.lane) for e in waiting):
+            yield Met("window-open")
+            if told > len(due) and not over:
+                yield _count(command, len(due), "since the window of the others is open")
+
+
+@CHECKERS.checker("SETTLE-017", "suite", "answer", "rows")
+def due_rows_are_counted(index: Index) -> Iterator[Finding]:
+    """From its settle time on a pending settled row is counted."""
+    for command, _, _, due, _, _ in _counted(index):
+        settled = [e for e in due if index.settled(e.lane) and e.run_after is not None]
+        if settled:
+            yield Met("clock-jump" if any(at < command.seq for at in index.jumps) else "passed")
+        if settled and int(command.result["due"]) < len(due):
+            yield Violation(f"at least {len(due)} due", f"{command.result['due']} counted", command.until, "answer")
+
+
+@CHECKERS.checker("SETTLE-038", "suite", "answer", "rows")
+def collapsed_and_ended_rows_are_not_due(index: Index) -> Iterator[Finding]:
+    """A row that has been collapsed or has ended is not counted, though its settle time has passed."""
+    for command, told, now, due, waiting, over in _counted(index):
+        passed = [e for e in over if e.run_after is not None and e.run_after <= now]
+        if passed:
+            running = any(e.state == "processing" for e in index.before(command.seq).events.values())
+            yield Met("head-claimed" if running else "head-ended")
+        if passed and not waiting and told > len(due):
+            yield _count(command, len(due), "since the others were collapsed or have ended")

@@ -1,0 +1,306 @@
+"""The settle timestamp of stored rows: who gets one, the same on Event and WorkItem, and which one (SETTLE)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from conformance.checkers.base import Finding, Met, Violation
+from conformance.checkers.settle.index import SLACK_MS, Birth, Index
+from conformance.checkers.settle.registry import CHECKERS
+from conformance.checkers.settle.stored import Stored
+from conformance.checkers.timeline import Command
+
+LATEST = ("full_record", "full_record_preserve")
+
+
+def path_of(command: Command) -> str:
+    """The enqueue path that a delivery took, as far as it was told."""
+    return str(command.result.get("path", command.args["path"]))
+
+
+def settled_births(index: Index) -> Iterator[tuple[Birth, Command]]:
+    """The births that deliveries brought to settled routes."""
+    for birth in index.delivered():
+        if index.settled(birth.event.lane) and birth.command is not None:
+            yield birth, birth.command
+
+
+def _shown(event: Stored) -> str:
+    return f"row {event.id} waits until {event.not_before}, its WorkItem until {event.run_after}"
+
+
+def _equal_and_future(index: Index, birth: Birth, command: Command) -> Violation | None:
+    event = birth.event
+    waits = event.not_before is not None and event.not_before > index.now(command.seq)
+    if waits and event.item is not None and event.run_after == event.not_before:
+        return None
+    return Violation(
+        f"one future time on row {event.id} and on its WorkItem, to full precision", _shown(event), birth.seq, "rows"
+    )
+
+
+@CHECKERS.checker("SETTLE-018", "suite", "answer", "rows")
+def bulk_stamps_both_alike(index: Index) -> Iterator[Finding]:
+    """Rows of the bulk path: NextAttemptAt and RunAfter are one and the same future time."""
+    for birth, command in settled_births(index):
+        if path_of(command) == "bulk" and command.outcome == "done":
+            yield Met("batch" if len(command.args["events"]) > 1 else "one-row")
+            found = _equal_and_future(index, birth, command)
+            if found is not None:
+                yield found
+
+
+@CHECKERS.checker("SETTLE-019", "suite", "answer", "rows")
+def fallback_stamps_both_alike(index: Index) -> Iterator[Finding]:
+    """Rows of the fallback path likewise."""
+    for birth, command in settled_births(index):
+        if path_of(command) == "fallback" and command.outcome == "done":
+            yield Met("after-failed-bulk" if bulk_failed(index, command) else "chosen")
+            found = _equal_and_future(index, birth, command)
+            if found is not None:
+                yield found
+
+
+def bulk_failed(index: Index, command: Command) -> bool:
+    """Whether a store fault struck the bulk path of the same delivery, in this command or before it."""
+    return any(
+        f.action == "fail"
+        and f.command is not None
+        and f.command.cmd == "lane.deliver"
+        and f.command.args["path"] == "bulk"
+        and f.command.args["delivery"] == command.args["delivery"]
+        and f.seq < command.until
+        for f in index.faults
+    )
+
+
+@CHECKERS.checker("SETTLE-020", "suite", "rows")
+def no_crash_parts_the_two_times(index: Index) -> Iterator[Finding]:
+    """Whatever call of an enqueue the process dies in: no row is durable whose two times differ."""
+    for _, kind in index.faults_on("lane_event", None, ("pending",)):
+        if kind != "lost":
+            yield Met(kind)
+    for birth, command in settled_births(index):
+        if command.outcome != "no-answer":
+            continue
+        for look, view in index.views:
+            event = view.events.get(birth.event.id)
+            if event is None or event.state != "pending" or event.raw["attempts"]:
+                continue
+            if event.item is None or event.run_after != event.not_before:
+                yield Violation("equal times on an Event and its WorkItem", _shown(event), look.seq, "rows")
+                break
+
+
+@CHECKERS.checker("SETTLE-014", "suite", "rows")
+def existing_modes_set_no_time_on_events(index: Index) -> Iterator[Finding]:
+    """On a route of an existing mode no Event gets a future NextAttemptAt."""
+    for birth in index.delivered():
+        if not index.settled(birth.event.lane):
+            yield Met(index.modes[birth.event.lane[0]])
+            if _future(index, birth, birth.event.not_before):
+                yield Violation(
+                    f"no future time on row {birth.event.id} of an existing mode",
+                    _shown(birth.event),
+                    birth.seq,
+                    "rows",
+                )
+
+
+@CHECKERS.checker("SETTLE-015", "suite", "rows")
+def existing_modes_set_no_time_on_items(index: Index) -> Iterator[Finding]:
+    """Nor does its WorkItem get a future RunAfter, also where the batch holds settled rows."""
+    together = {b.command.seq for b, _ in settled_births(index) if b.command is not None}
+    for birth in index.delivered():
+        if index.settled(birth.event.lane) or birth.command is None:
+            continue
+        yield Met("mixed-batch" if birth.command.seq in together else index.modes[birth.event.lane[0]])
+        if _future(index, birth, birth.event.run_after):
+            yield Violation(
+                f"no future RunAfter for row {birth.event.id} of an existing mode",
+                _shown(birth.event),
+                birth.seq,
+                "rows",
+            )
+
+
+def _future(index: Index, birth: Birth, time: int | None) -> bool:
+    return time is not None and time > index.now(birth.seq) + SLACK_MS
+
+
+@CHECKERS.checker("SETTLE-001", "suite", "rows")
+def the_mode_knows_no_provider(index: Index) -> Iterator[Finding]:
+    """Rows of every source wait on a settled route; the mode looks at no name."""
+    waits: dict[bool, list[Birth]] = defaultdict(list)
+    for birth, _ in settled_births(index):
+        waits[_future(index, birth, birth.event.not_before)].append(birth)
+    if len({b.event.lane[1] for found in waits.values() for b in found}) > 1:
+        yield Met("any-source")
+    named = {b.event.lane[1] for b in waits[True]}
+    for birth in waits[False] if named else ():
+        if birth.event.lane[1] not in named:
+            yield Violation(
+                f"a window for source {birth.event.lane[1]} as for {', '.join(sorted(named))}",
+                _shown(birth.event),
+                birth.seq,
+                "rows",
+            )
+
+
+# -- which timestamp ---------------------------------------------------------------------------------------------
+
+
+def open_stamps(index: Index, birth: Birth) -> set[int]:
+    """The settle timestamps of the lane that were open when a row was born: pending, never attempted, future."""
+    now = index.now(birth.seq) + SLACK_MS
+    return {
+        e.not_before
+        for e in birth.before.lane(birth.event.lane)
+        if e.state == "pending" and not e.raw["attempts"] and e.not_before is not None and e.not_before > now
+    }
+
+
+def _left_open(index: Index, birth: Birth) -> bool:
+    """Whether the stamp is one of a replay row, or of a row that waits no more: the check leaves these open."""
+    for event in birth.before.lane(birth.event.lane):
+        first = index.births[event.id].event.not_before
+        by_replay = index.births[event.id].command
+        fresh = by_replay is not None and by_replay.cmd == "lane.replay"
+        if first == birth.event.not_before and (fresh or event.state != "pending"):
+            return True
+    return False
+
+
+def own_window(index: Index, birth: Birth, command: Command) -> tuple[int, int]:
+    """The range in which the end of a window of a row's own lies."""
+    length = index.window_ms
+    return index.now(command.seq) + length, index.now(birth.seq) + length + SLACK_MS
+
+
+def _opened(index: Index, birth: Birth, command: Command) -> bool:
+    low, high = own_window(index, birth, command)
+    return birth.event.not_before is not None and low <= birth.event.not_before <= high
+
+
+@CHECKERS.checker("SETTLE-024", "suite", "answer", "rows")
+def an_open_timestamp_is_taken_over(index: Index) -> Iterator[Finding]:
+    """A sibling takes over the timestamp that is still open, on Event and WorkItem, whatever delivery brings it."""
+    together: dict[tuple[int, tuple[str, str]], list[Birth]] = defaultdict(list)
+    for birth, command in settled_births(index):
+        stamps = open_stamps(index, birth)
+        if not stamps:
+            together[(birth.seq, birth.event.lane)].append(birth)
+        if len(stamps) != 1 or _left_open(index, birth):
+            continue
+        yield Met("fallback" if path_of(command) == "fallback" else "other-delivery")
+        (stamp,) = stamps
+        if birth.event.not_before != stamp or birth.event.run_after != stamp:
+            yield Violation(f"row {birth.event.id} waits until {stamp}", _shown(birth.event), birth.seq, "rows")
+    for births in together.values():
+        if len(births) > 1 and len({b.event.raw["delivery"] for b in births}) == 1:
+            yield Met("same-delivery")
+            if len({b.event.not_before for b in births}) > 1:
+                yield Violation("one timestamp for a burst", _shown(births[-1].event), births[-1].seq, "rows")
+
+
+@CHECKERS.checker("SETTLE-026", "suite", "rows")
+def the_earliest_of_several_is_taken(index: Index) -> Iterator[Finding]:
+    """Of several open timestamps the earliest is taken over."""
+    for birth, _ in settled_births(index):
+        stamps = open_stamps(index, birth)
+        if len(stamps) > 1:
+            yield Met("two-open")
+            if birth.event.not_before != min(stamps):
+                yield Violation(
+                    f"row {birth.event.id} waits until {min(stamps)}", _shown(birth.event), birth.seq, "rows"
+                )
+
+
+@CHECKERS.checker("SETTLE-027", "suite", "answer", "rows")
+def arrivals_move_nothing(index: Index) -> Iterator[Finding]:
+    """No arrival moves the time of a row that waits already."""
+    for command in index.commands:
+        if command.cmd != "lane.deliver":
+            continue
+        before, after = index.before(command.seq), index.result_view(command)
+        for lane, events in before.lanes.items():
+            grown = len(after.lane(lane)) > len(events)
+            if not index.settled(lane) or not grown:
+                continue
+            for event in events:
+                later = after.events.get(event.id)
+                if event.state != "pending" or event.raw["attempts"] or event.not_before is None or later is None:
+                    continue
+                yield Met("sibling-arrives")
+                if later.not_before is not None and later.not_before > event.not_before:
+                    yield Violation(
+                        f"row {event.id} waits until {event.not_before}", _shown(later), command.until, "rows"
+                    )
+
+
+@CHECKERS.checker("SETTLE-028", "suite", "rows")
+def a_passed_timestamp_is_not_taken(index: Index) -> Iterator[Finding]:
+    """Where no timestamp is open, an arrival opens a window of its own: neither a passed time nor a backoff serves."""
+    for birth, command in settled_births(index):
+        if open_stamps(index, birth) or _left_open(index, birth):
+            continue
+        now = index.now(birth.seq)
+        cell = None
+        for event in birth.before.lane(birth.event.lane):
+            if event.state != "pending" or event.not_before is None:
+                continue
+            if event.raw["attempts"] and event.not_before > now + SLACK_MS:
+                cell = "sibling-in-backoff"
+            elif not event.raw["attempts"] and event.not_before <= now - SLACK_MS:
+                born = index.births[event.id].seq
+                cell = "clock-jump" if any(born < at < birth.seq for at in index.jumps) else "passed"
+        if cell is not None:
+            yield Met(cell)
+            if not _opened(index, birth, command):
+                low, _ = own_window(index, birth, command)
+                yield Violation(
+                    f"a fresh window until about {low} for row {birth.event.id}", _shown(birth.event), birth.seq, "rows"
+                )
+
+
+def _foreign(index: Index, birth: Birth, same: int) -> set[int]:
+    """Open timestamps of lanes that share just the route (``same`` 0) or the source (1), outside the own window."""
+    command = birth.command
+    assert command is not None
+    low, high = own_window(index, birth, command)
+    found: set[int] = set()
+    for lane, events in birth.before.lanes.items():
+        if lane[same] == birth.event.lane[same] and lane != birth.event.lane and index.settled(lane):
+            found |= {
+                e.not_before
+                for e in events
+                if e.state == "pending" and e.not_before is not None and index.now(birth.seq) < e.not_before
+            }
+    return {stamp for stamp in found if not low <= stamp <= high}
+
+
+@CHECKERS.checker("SETTLE-029", "suite", "rows")
+def another_source_has_its_own_window(index: Index) -> Iterator[Finding]:
+    """The timestamp of another source on the route is not taken over."""
+    for birth, _ in settled_births(index):
+        stamps = _foreign(index, birth, 0)
+        if stamps and not open_stamps(index, birth):
+            yield Met("other-source")
+            if birth.event.not_before in stamps:
+                yield Violation(
+                    f"a window of its own for source {birth.event.lane[1]}", _shown(birth.event), birth.seq, "rows"
+                )
+
+
+@CHECKERS.checker("SETTLE-030", "suite", "rows")
+def another_route_has_its_own_window(index: Index) -> Iterator[Finding]:
+    """The timestamp of the same source on another route is not taken over."""
+    for birth, _ in settled_births(index):
+        stamps = _foreign(index, birth, 1)
+        if stamps and not open_stamps(index, birth):
+            yield Met("other-route")
+            if birth.event.not_before in stamps:
+                yield Violation(
+                    f"a window of its own on route {birth.event.lane[0]}", _shown(birth.event), birth.seq, "rows"
+                )
