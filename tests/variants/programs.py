@@ -15,6 +15,7 @@ from conformance.families.mutation_host.scenarios import (
     housekeep,
     invoke,
 )
+from conformance.families.mutation_host.scenarios_keys import ask
 from conformance.search.program import FREE, RESTART, SETTLE, Op, Program, recover, release, script, start, time
 
 START = start("w1")
@@ -76,6 +77,7 @@ SHOWS: dict[str, tuple[Op, ...]] = {
     "anchor-failure-unknown": (START, arm("w1", "invoke.prepare:commit", "fail"), INVOKE),
     "anchor-not-attempted": (START, arm("w1", "invoke.prepare:tx-read", "fail"), INVOKE),
     "index-decides": (START, arm("w1", "invoke.prepare:tx-read", "fail"), INVOKE),
+    "conflicts-with-an-observation": (*CALL, start("w2"), ask("w2", "q2", "k1", n=2)),
     "waits-are-no-replays": (script("hold"), *CALL, *DUPLICATE, release("w1")),
     "deletes-expired": _REUSED,
     "replays-until-retired": _REUSED,
