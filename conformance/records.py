@@ -25,6 +25,7 @@ MEMBERS: Final[dict[str, frozenset[str]]] = {
     "plan": frozenset({"family", "points", "out_of_tier", "tables"}),
     "schedule": frozenset({"id", "met", "faults", "missed", "named", "problem", "blame", "gaps", "tables"}),
     "differential": frozenset({"family", "sample", "different"}),
+    "walk": frozenset({"family", "walks", "situations", "states", "moves", "chosen"}),
     "failure": frozenset({"requirement", "stability", "schedules", "file", "trace"}),
     "footer": frozenset({"records", "complete", "interrupted", "seconds"}),
 }
@@ -50,20 +51,36 @@ class RecordWriter:
 
 
 @dataclass(frozen=True, slots=True)
+class Schedules:
+    """The schedules of a run, read from its file each time: there may be more of them than memory holds."""
+
+    path: Path
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __iter__(self) -> Iterator[Record]:
+        return (record for _, record in _lines(self.path) if record["record"] == "schedule")
+
+
+@dataclass(frozen=True, slots=True)
 class RunRecord:
     """A whole run as it was written."""
 
     header: Record
     plans: tuple[Record, ...]
-    schedules: tuple[Record, ...]
+    schedules: Schedules
     failures: tuple[Record, ...]
     differentials: tuple[Record, ...]
     footer: Record
+    walks: tuple[Record, ...] = ()
 
 
 def read_run(path: Path) -> RunRecord:
     """Read a run record; raises RecordError for one that is missing, damaged, of another format, or truncated."""
     kinds: dict[str, list[Record]] = {kind: [] for kind in MEMBERS}
+    schedules = 0
     for number, record in _lines(path):
         kind = record.get("record")
         if not isinstance(kind, str) or kind not in kinds:
@@ -72,7 +89,10 @@ def read_run(path: Path) -> RunRecord:
             raise RecordError(f"{path}:{number}: a record follows the footer; two runs were written into one file")
         if record.get("format", FORMAT) == FORMAT and (missing := MEMBERS[kind] - record.keys()):
             raise RecordError(f"{path}:{number}: the {kind} lacks {', '.join(sorted(missing))}; the file was edited")
-        kinds[kind].append(record)
+        if kind == "schedule":
+            schedules += 1
+        else:
+            kinds[kind].append(record)
     if len(kinds["header"]) != 1:
         raise RecordError(f"{path}: it has {len(kinds['header'])} headers instead of one; give a run.jsonl")
     if kinds["header"][0].get("format") != FORMAT:
@@ -81,17 +101,16 @@ def read_run(path: Path) -> RunRecord:
     if not kinds["footer"]:
         raise RecordError(f"{path}: it has no footer, so the run did not end; run again, nothing can be concluded")
     footer = kinds["footer"][0]
-    if footer.get("records") != len(kinds["schedule"]):
-        raise RecordError(
-            f"{path}: the footer counts {footer.get('records')} schedules, {len(kinds['schedule'])} are here"
-        )
+    if footer.get("records") != schedules:
+        raise RecordError(f"{path}: the footer counts {footer.get('records')} schedules, {schedules} are here")
     return RunRecord(
         kinds["header"][0],
         tuple(kinds["plan"]),
-        tuple(kinds["schedule"]),
+        Schedules(path, schedules),
         tuple(kinds["failure"]),
         tuple(kinds["differential"]),
         footer,
+        tuple(kinds["walk"]),
     )
 
 

@@ -27,6 +27,7 @@ class Trace:
 
     ``driver`` is the name or command as it was typed, and ``folder`` where: relative to the trace's own folder, so that
     nothing of the machine is told and a tree may be moved as a whole.
+    ``picture`` is what the family draws of the failure, as lines; most families draw nothing.
     """
 
     requirement: str
@@ -40,6 +41,7 @@ class Trace:
     runs: int
     shrunk_from: int
     folder: str = "."
+    picture: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """The trace as a JSON object."""
@@ -56,6 +58,7 @@ class Trace:
             "shrunk_from": self.shrunk_from,
             "program": self.program.to_json(),
             "history": self.history.to_json(),
+            **({"picture": self.picture} if self.picture else {}),
         }
 
     @staticmethod
@@ -76,6 +79,7 @@ class Trace:
             runs=obj["seen"]["runs"],
             shrunk_from=obj["shrunk_from"],
             folder=str(obj.get("folder", ".")),
+            picture=str(obj.get("picture", "")),
         )
 
 

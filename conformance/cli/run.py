@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from conformance.cli.common import Subparsers, add_deadline, jobs, refuse, requirement_id, say, unusable
+from conformance.cli.common import Subparsers, add_deadline, count, jobs, refuse, requirement_id, say, unusable
 from conformance.search.plan import BUDGETS
 
 
@@ -32,6 +32,13 @@ def add_parser(subparsers: Subparsers) -> None:
         default="ci",
         help="quick: every scenario once, a look that is never conclusive; ci: all single faults and preemptions, for a"
         " verdict; nightly: pairs of them as well (default: ci)",
+    )
+    parser.add_argument(
+        "--schedules",
+        type=count,
+        default=0,
+        metavar="N",
+        help="at least N schedules: more random walks than the budget has by itself",
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random walks (default: 0)")
     parser.add_argument(
@@ -73,6 +80,7 @@ def run(args: argparse.Namespace) -> int:
         args.baseline,
         args.deadline,
         mark.environment(),
+        args.schedules,
     )
     try:
         path = run_suite(options, progress_for())
