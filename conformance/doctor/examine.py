@@ -8,17 +8,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from conformance.carriers.base import Carrier, DriverProblem
+from conformance.carriers.orphans import Mark
 from conformance.doctor import basics, durable, points
 from conformance.doctor.basics import Notes
 from conformance.doctor.bench import Bench
-from conformance.doctor.orphans import Mark
 from conformance.doctor.report import MEND, NOT_TRIED, OK, RUNGS, Checked, Report
 from conformance.drivers import PATIENCE_MS, Identity, identify
 from conformance.families.base import Family
 from statemachines.spec import load
-
-#: How long children may take to go, in real ms, once their driver was killed.
-_ORPHANS_MS: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +174,7 @@ def _listing() -> frozenset[str]:
 def _leavings(mark: Mark | None, before: frozenset[str]) -> Checked:
     """What is left when everything has ended."""
     notes = Notes()
-    if mark is not None and (left := mark.end(_ORPHANS_MS)):
+    if mark is not None and (left := mark.end()):
         what = "a process" if left == 1 else f"{left} processes"
         notes.bad(f"{what} outlived the driver: children stay in its process group, so that a kill reaches them")
     if new := sorted(_listing() - before):

@@ -192,7 +192,7 @@ def _terminal_write(_view: _View, _index: int, op: Op) -> bool:
 
 
 def _overtime(view: _View, index: int, op: Op) -> bool:
-    return op.op == "time" and bool(view.stopped(index))
+    return op.op == "time" and op.args["ms"] > 0 and bool(view.stopped(index))
 
 
 def _jump(_view: _View, _index: int, op: Op) -> bool:

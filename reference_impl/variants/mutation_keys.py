@@ -110,6 +110,17 @@ class WaitsAreNoReplays(Observer):
         return {**answer, "mutation": {**answer["mutation"], "replayed": False}}
 
 
+@KEYS.plant("conflicts-with-an-observation", names="conflict-metadata/r2", part="observer")
+class ConflictsWithAnObservation(Observer):
+    """Says beside a conflict that nothing was attempted for this call, without any ids."""
+
+    def observe(self, call: Call, record: Record, voice: Voice) -> Answer:
+        answer = super().observe(call, record, voice)
+        if answer.get("error", {}).get("code") != "idempotency_conflict":
+            return answer
+        return {**voice.not_attempted("idempotency_conflict", None), "error": answer["error"]}
+
+
 @KEYS.plant("deletes-expired", names="expired-state-representation/row-deleted", part="ledger")
 class DeletesExpired(Ledger):
     """Deletes the row of a generation that is retired."""

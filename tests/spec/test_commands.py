@@ -69,7 +69,8 @@ def test_the_limits_that_schedules_go_past_are_those_that_the_page_says(family: 
     values = sorted(SPEC.limits[name] for name in SPEC.commands[family].limits_used)
     # The longest time goes past everything: what counts is that each limit has a time of its own just behind it.
     assert [min(s for s in seconds if s > value) - value < 120 for value in values] == [True] * len(values)
-    assert len(values) == len({s for s in seconds if s > 1})
+    # Other times stand right ahead of a limit, or go past what a configuration itself lets lapse.
+    assert max(values) < max(seconds)
 
 
 def test_the_schema_of_rows_knows_every_state() -> None:

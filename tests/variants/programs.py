@@ -15,6 +15,7 @@ from conformance.families.mutation_host.scenarios import (
     housekeep,
     invoke,
 )
+from conformance.families.mutation_host.scenarios_keys import ask
 from conformance.search.program import FREE, RESTART, SETTLE, Op, Program, recover, release, script, start, time
 
 START = start("w1")
@@ -61,7 +62,7 @@ SHOWS: dict[str, tuple[Op, ...]] = {
     "drops-timeout-cause": (script("hold"), *CALL, LATE),
     "refuses-by-a-base-code": (script("definite-refusal"), *CALL),
     "recovery-says-why": (START, arm("w1", "invoke.open_gate:begin", "pause"), INVOKE, RESTART),
-    "unsure-in-the-prepare": (START, arm("w1", "invoke.prepare:begin", "pause"), INVOKE, LATE, resume("w1")),
+    "unsure-ahead-of-the-anchor": (START, arm("w1", "invoke.lookup:read", "pause"), INVOKE, LATE, resume("w1")),
     "remembers-cancel": (START, arm("w1", "invoke.prepare:begin", "pause"), INVOKE, *CANCEL, resume("w1")),
     "cancel-reads-back": (
         START,
@@ -76,6 +77,7 @@ SHOWS: dict[str, tuple[Op, ...]] = {
     "anchor-failure-unknown": (START, arm("w1", "invoke.prepare:commit", "fail"), INVOKE),
     "anchor-not-attempted": (START, arm("w1", "invoke.prepare:tx-read", "fail"), INVOKE),
     "index-decides": (START, arm("w1", "invoke.prepare:tx-read", "fail"), INVOKE),
+    "conflicts-with-an-observation": (*CALL, start("w2"), ask("w2", "q2", "k1", n=2)),
     "waits-are-no-replays": (script("hold"), *CALL, *DUPLICATE, release("w1")),
     "deletes-expired": _REUSED,
     "replays-until-retired": _REUSED,

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Final
 
+from conformance.checkers.mutation.boundary import boundary_rows
 from conformance.checkers.mutation.facts import Command, Connection
 from conformance.checkers.mutation.gate import GATE
 from conformance.checkers.mutation.index import Index
@@ -83,4 +84,7 @@ def _waited_in_vain(index: Index, command: Command) -> bool:
     return any(o is not None and o.subject == command.subject and state in _UNSETTLED for o, state in states)
 
 
-COVERED: Final[Mapping[str, Callable[[Index], Iterator[str]]]] = {"mutation_outcome": outcome_rows}
+COVERED: Final[Mapping[str, Callable[[Index], Iterator[str]]]] = {
+    "mutation_outcome": outcome_rows,
+    "replay_boundary": boundary_rows,
+}

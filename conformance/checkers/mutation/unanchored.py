@@ -99,7 +99,8 @@ def recovery_of_prepared_is_not_attempted(index: Index) -> Iterator[Finding]:
             continue
         for attempt in index.attempts_of(command):
             if rows.state(attempt) == "Prepared":
-                orphans[attempt] = "unspent"
+                spent = any(spend["attempt"] == attempt for spend in rows.spends or ())
+                orphans[attempt] = "spent" if spent else "unspent"
     for attempt, cell in orphans.items():
         yield Met(cell)
         yield from wrong_row(index, attempt, "is Aborted once recovery was done: its gate never opened", ("Aborted",))

@@ -203,7 +203,7 @@ def _blame_consumed(index: Index, case: Case, x: Stored, ended: Stored) -> str:
     if ended.state == "dead":
         return "GEN-007"
     if ended.state == "skipped":
-        return "GEN-041" if ended.id in index.loaded else "GEN-039"
+        return "GEN-041" if ended.id in index.born_ended else "GEN-039"
     return "GEN-029"
 
 
@@ -230,11 +230,13 @@ def blame_missing(index: Index, case: Case, x: Stored) -> str:
     marked = _marked(index, case, x)
     if marked is not None:
         return marked
-    if foreign_between(index, case, x):
+    contradicted = x.id in index.loaded and contradictory(case, x)
+    if not contradicted and foreign_between(index, case, x):
         return "GEN-033"
     if known.collapsed:
         return "GEN-028"
-    failed = [e for e in index.before(case.attempt.claim.seq).lane(case.lane) if e.open and e.raw["attempts"]]
+    seq = case.attempt.claim.seq
+    failed = [e for e in index.before(seq).lane(case.lane) if e.open and index.tried(e, seq)]
     if any(e.id == x.id or before(x, e) for e in failed):
         return "GEN-034"
     if x.id not in index.loaded:
@@ -266,3 +268,9 @@ def foreign_between(index: Index, case: Case, x: Stored) -> list[Stored]:
 def inverted(a: Stored, b: Stored) -> bool:
     """Whether two stamped rows stand in ingress order other than by ordinal."""
     return bool(a.ordinal and b.ordinal) and before(a, b) != (ingress_key(a.key) < ingress_key(b.key))
+
+
+def contradictory(case: Case, x: Stored) -> bool:
+    """Whether the keys of a row contradict each other against head or boundary, or one of the three has no ordinal."""
+    ends = [case.head, *([case.boundary] if case.boundary is not None else [])]
+    return any(not e.ordinal for e in (x, *ends)) or any(inverted(x, e) for e in ends)

@@ -178,7 +178,7 @@ class Index(Timeline):
     def loaded(self) -> frozenset[int]:
         """The Ids of rows that an older version stored."""
         return frozenset(
-            row["id"] for c in self.commands if c.cmd == "lane.load_rows" and c.result.get("status") == "stored"
+            row["id"] for c in self.commands if c.cmd == "lane.load_rows"
             for row in c.args["rows"]
         )  # fmt: skip
 
@@ -267,9 +267,7 @@ class Index(Timeline):
 
     @cached_property
     def _born_ended(self) -> frozenset[int]:
-        return frozenset(
-            id_ for id_, birth in self.births.items() if birth.event.state not in ("pending", "processing")
-        )
+        return frozenset(id_ for id_, b in self.births.items() if id_ in self.loaded and not b.event.open)
 
     @property
     def born_ended(self) -> frozenset[int]:
@@ -281,6 +279,15 @@ class Index(Timeline):
         return sum(
             not any(f.result.get("status") == "recorded" for f in a.finishes) for a in self.of_head.get(head, ())
         )
+
+    def tried(self, event: Stored, seq: int) -> bool:
+        """Whether a row had been claimed before an event, however the implementation counts attempts."""
+        return bool(event.raw["attempts"]) or any(a.claim.until < seq for a in self.of_head.get(event.id, ()))
+
+    def lease_lost(self, head: int, seq: int) -> bool:
+        """Whether a claim of a row ended before an event without a recorded outcome."""
+        mine = [a for a in self.of_head.get(head, ()) if a.claim.until < seq]
+        return any(not any(f.seq < seq and f.result.get("status") == "recorded" for f in a.finishes) for a in mine)
 
     # -- faults ------------------------------------------------------------------------------------------------
 

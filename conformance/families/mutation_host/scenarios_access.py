@@ -87,6 +87,7 @@ def _round(number: int, name: str) -> tuple[Op, ...]:
         ask(waiter, f"a-{name}", key, site="s1"),
         start(f"c{number}", DENIALS[name]),
         release("w1"),
+        SETTLE,
         start(f"d{number}", ADMITTED),
     )
 
@@ -120,4 +121,22 @@ _UNSEEN = quiet(
     _again("e1"),
 )
 
-ACCESS: Final = (_DENIED, _REVOKED_REPLAY, _REVOKED_WAIT, _UNSEEN)
+#: A caller whose access is gone altogether, under keys in every state and under a fresh one.
+_REVOKED_KEYS = quiet(
+    "revoked-keys",
+    (
+        start("w1"),
+        ask("w1", "q1", "k1", site="s1"),
+        script("apply-then-drop"),
+        ask("w1", "q2", "k2", site="s1"),
+        script("hold"),
+        ask("w1", "q3", "k3", site="s1"),
+        start("b1", DENIALS["caller"]),
+        *(ask("b1", f"denied-{key}", key, site="s1") for key in ("k1", "k2", "k3", "k4")),
+        release("w1"),
+    ),
+    ADMITTED,
+    _again("e1"),
+)
+
+ACCESS: Final = (_DENIED, _REVOKED_REPLAY, _REVOKED_WAIT, _UNSEEN, _REVOKED_KEYS)
