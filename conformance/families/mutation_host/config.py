@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any, Final
 
-from conformance.search.process import EPOCH_MS
 from conformance.search.program import Op, call
 
 Raw = dict[str, Any]
