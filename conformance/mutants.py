@@ -111,7 +111,7 @@ def matrix(
 
 def base_of(family: Family, reference: Callable[[], Carrier], jobs: int) -> Base:
     """The whole sweep of a family on the reference, from which selections are made."""
-    laid = sheets(family, reference, BUDGET, jobs)
+    laid = list(sheets(family, reference, BUDGET, jobs))
     programs = [program for sheet in laid for program in sheet.programs]
     met: dict[str, frozenset[Cell]] = {}
     for outcome in outcomes(Job(family, programs, reference, {}), jobs):

@@ -18,7 +18,7 @@ from conformance.carriers.inprocess import InProcessCarrier
 from conformance.carriers.places import remove_left_behind
 from conformance.carriers.subprocess import DEADLINE_MS
 from conformance.checkers.base import Checker
-from conformance.drivers import Identity, carrier_maker, identify, twin_maker
+from conformance.drivers import PATIENCE_MS, Identity, carrier_maker, identify, twin_maker
 from conformance.excerpt import lifecycles, tables
 from conformance.families import FAMILIES
 from conformance.families.base import Family
@@ -26,19 +26,25 @@ from conformance.outcome import Outcome
 from conformance.records import FORMAT, RecordWriter
 from conformance.search.differential import compare
 from conformance.search.failures import Failure, investigate
-from conformance.search.plan import Plan, make_plan, stratified
-from conformance.search.pool import Job, outcomes
+from conformance.search.plan import Plan, joined, reduced, spread
+from conformance.search.pool import Job, outcomes, sheets
 from conformance.search.program import Program
-from conformance.search.walk import WALKS, WalkResult, walk
+from conformance.search.rarity import Reached
+from conformance.search.walk import WALKS, walks
 from conformance.trace import write_trace
-from conformance.verdict import JudgedRequirement, Tally
+from conformance.verdict import JudgedRequirement, Tally, standings
 from statemachines.spec import Spec, load
 
 #: How many failing schedules of one requirement are shrunk and saved.
 TRACES_PER_REQUIREMENT = 1
-#: The carriers are compared on so many schedules of every stratum.
-DIFFERENTIAL_PER_STRATUM = 1
-#: The written rule that reduces a budget for real processes: every schedule, but only this share of the random walks.
+#: So many of its failing schedules are remembered, the shortest.
+CANDIDATES = 8
+#: The carriers are compared on so many schedules of each family at most, spread over the strata.
+DIFFERENTIAL = 160
+#: The written rule that reduces `ci` for real processes: every scenario once, so many schedules of each family spread
+#: over the strata, the rest in portions for as long as a cell lacks, and this share of the random walks.
+PROCESS_SCHEDULES = 400
+PORTION = 40
 PROCESS_WALK_SHARE = 0.2
 
 
@@ -48,7 +54,11 @@ class UsageError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What to run: see ``onceproof run --help``."""
+    """What to run: see ``onceproof run --help``.
+
+    ``schedules`` grows the random walks until there are so many. ``env`` is the environment of driver processes; None
+    means ours.
+    """
 
     driver: str = "reference"
     profiles: tuple[str, ...] = ()
@@ -60,6 +70,8 @@ class Options:
     out: Path = Path("runs/latest")
     baseline: Path | None = None
     deadline_ms: int = DEADLINE_MS
+    env: Mapping[str, str] | None = None
+    schedules: int = 0
 
 
 class Progress(Protocol):
@@ -87,10 +99,10 @@ def run(options: Options, progress: Progress) -> Path:
     spec = load()
     excused = read_baseline(options.baseline, spec) if options.baseline is not None else ()
     remove_left_behind()
-    make = carrier_maker(options.driver, deadline_ms=options.deadline_ms)
+    make = carrier_maker(options.driver, env=options.env, deadline_ms=options.deadline_ms)
     carrier = make()
     try:
-        identity = identify(carrier)
+        identity = identify(carrier, patience_ms=min(PATIENCE_MS, options.deadline_ms))
 
         def at_rung() -> Carrier:
             made = make()
@@ -106,7 +118,7 @@ def run(options: Options, progress: Progress) -> Path:
         writer = RecordWriter(path)
         writer.write("header", **_header(options, identity, spec, judged, families, excused))
         try:
-            _Run(options, identity, spec, carrier, at_rung, writer, progress, {r.id for r in judged}).execute(families)
+            _Run(options, identity, spec, carrier, at_rung, writer, progress, judged).execute(families)
         finally:
             writer.close()
             lock.close()
@@ -125,7 +137,7 @@ class _Run:
         make: Callable[[], Carrier],
         writer: RecordWriter,
         progress: Progress,
-        judged: set[str],
+        judged: list[JudgedRequirement],
     ) -> None:
         self._options = options
         self._identity = identity
@@ -134,16 +146,17 @@ class _Run:
         self._make = make
         self._writer = writer
         self._progress = progress
-        self._judged = judged
+        self._requirements = judged
+        self._judged = {r.id for r in judged}
         self._tally = Tally()
         self._failing: dict[str, list[tuple[Family, Program]]] = {}
 
-    def execute(self, families: Iterable[Family]) -> None:
+    def execute(self, families: Sequence[Family]) -> None:
         started = time.monotonic()
         end: dict[str, Any] = {"complete": False, "interrupted": False, "problem": None, "blame": None}
         try:
-            for family in families:
-                self._family(family)
+            for number, family in enumerate(families, 1):
+                self._family(family, self._options.schedules * number // len(families))
             self._investigate()
             end["complete"] = True
         except KeyboardInterrupt:
@@ -159,9 +172,11 @@ class _Run:
             seconds = round(time.monotonic() - started, 2)
             self._writer.write("footer", records=self._tally.schedules, **end, seconds=seconds)
 
-    def _family(self, family: Family) -> None:
+    def _family(self, family: Family, wanted: int) -> None:
+        """Everything of one family; ``wanted`` is how many schedules of the run there are to be after it."""
+        options = self._options
         self._progress.phase(f"recording {family.id}", 0)
-        plan = make_plan(family, self._carrier, self._options.budget)
+        plan = joined(sheets(family, self._make, options.budget, options.jobs))
         self._writer.write(
             "plan",
             family=family.id,
@@ -170,39 +185,56 @@ class _Run:
             out_of_tier=[list(s) for s in plan.out_of_tier],
             tables={t: list(rows) for t, rows in family.tables().items()} if family.tables is not None else {},
         )
-        self._progress.phase(family.id, len(plan.programs))
-        job = Job(family, plan.programs, self._make, self._identity.readings)
-        for program, outcome in zip(plan.programs, outcomes(job, self._options.jobs), strict=True):
-            self._take(family, program, outcome)
-        twin = twin_maker(self._options.driver) if self._options.budget != "quick" else None
+        in_process = isinstance(self._carrier, InProcessCarrier)
+        first: Sequence[Program] = plan.programs
+        rest: Sequence[Program] = ()
+        if options.budget == "ci" and not in_process:
+            first, rest = reduced(plan.programs, (s.id for s in family.scenarios), PROCESS_SCHEDULES)
+        self._sweep(family, first)
+        while rest and self._lacks_cells(family):
+            self._sweep(family, rest[:PORTION])
+            rest = rest[PORTION:]
+        twin = twin_maker(options.driver) if options.budget != "quick" else None
         if twin is not None:
             self._differential(family, plan, twin)
-        examples = 0 if self._options.scenarios else WALKS[self._options.budget]
-        if not isinstance(self._carrier, InProcessCarrier):
+        examples = 0 if options.scenarios else WALKS[options.budget]
+        if not in_process:
             examples = int(examples * PROCESS_WALK_SHARE)
+        examples = max(examples, wanted - self._tally.schedules)
         if examples:
-            self._progress.phase(f"{family.id} random walks", examples)
             self._walk(family, plan, examples)
 
+    def _sweep(self, family: Family, programs: Sequence[Program]) -> None:
+        self._progress.phase(family.id, len(programs))
+        job = Job(family, programs, self._make, self._identity.readings)
+        for program, outcome in zip(programs, outcomes(job, self._options.jobs), strict=True):
+            self._take(family, program, outcome)
+
+    def _lacks_cells(self, family: Family) -> bool:
+        mine = [r for r in self._requirements if r.id in family.checkers]
+        away = unreachable(self._spec, self._identity.readings)
+        found = standings(mine, self._tally, self._identity.rung, away, {})
+        return not self._tally.problems and any(s.status == "uncovered" for s in found)
+
     def _differential(self, family: Family, plan: Plan, make_twin: Callable[[], Carrier]) -> None:
-        sample = stratified(plan.programs, DIFFERENTIAL_PER_STRATUM)
+        sample = spread(plan.programs)[:DIFFERENTIAL]
         self._progress.phase(f"{family.id} in both carriers", len(sample))
-        twin = make_twin()
         different = []
-        try:
-            for difference in compare(family, sample, self._carrier, twin):
-                if difference is not None:
-                    different.append([difference.schedule, difference.first, difference.second])
-                self._progress.step(None)
-        finally:
-            twin.shutdown()
+        for difference in compare(family, sample, self._make, make_twin, self._options.jobs):
+            if difference is not None:
+                different.append([difference.schedule, difference.first, difference.second])
+            self._progress.step(None)
         self._writer.write("differential", family=family.id, sample=len(sample), different=different)
 
     def _walk(self, family: Family, plan: Plan, examples: int) -> None:
-        def take(found: WalkResult) -> None:
-            self._take(family, found.program, found.outcome)
-
-        walk(family, self._carrier, plan, self._options.seed, examples, self._identity.readings, take)
+        options, readings = self._options, self._identity.readings
+        self._progress.phase(f"{family.id} random walks", examples)
+        reached = Reached()
+        for taken, more in walks(family, self._make, plan, options.seed, examples, readings, options.jobs):
+            reached.add(more)
+            for found in taken:
+                self._take(family, found.program, found.outcome)
+        self._writer.write("walk", family=family.id, **reached.to_json())
 
     def _take(self, family: Family, program: Program, outcome: Outcome) -> None:
         record = schedule_record(outcome, self._judged)
@@ -210,17 +242,17 @@ class _Run:
         self._writer.write("schedule", **record)
         self._progress.step(outcome)
         for requirement in record["named"]:
-            self._failing.setdefault(requirement, []).append((family, program))
+            known = [*self._failing.get(requirement, ()), (family, program)]
+            self._failing[requirement] = sorted(known, key=lambda c: len(c[1].ops))[:CANDIDATES]
 
     def _investigate(self) -> None:
         if not self._failing:
             return
         self._progress.phase("shrinking failures", len(self._failing))
         for requirement, candidates in sorted(self._failing.items()):
-            shortest = sorted(candidates, key=lambda c: len(c[1].ops))[:TRACES_PER_REQUIREMENT]
-            for number, (family, program) in enumerate(shortest, 1):
+            for number, (family, program) in enumerate(candidates[:TRACES_PER_REQUIREMENT], 1):
                 failure = investigate(family, program, self._carrier, requirement, self._identity.readings)
-                self._save(requirement, number, failure, len(candidates))
+                self._save(requirement, number, failure, self._tally.named[requirement])
             self._progress.step(None)
 
     def _save(self, requirement: str, number: int, failure: Failure, schedules: int) -> None:
@@ -374,8 +406,9 @@ def _header(
         "seed": options.seed,
         "only": list(options.only),
         "scenarios": list(options.scenarios),
+        # A family that the driver offers and this suite does not judge is no choice of the user.
         "filtered": bool(options.only or options.scenarios)
-        or not set(identity.families) <= served
+        or not FAMILIES.keys() & set(identity.families) <= served
         or len(judged) < len(judged_requirements(spec, families, ())),
         "obligations": len(spec.requirements),
         "planned": planned,

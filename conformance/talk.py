@@ -103,7 +103,7 @@ class _Stage:
         try:
             for op in ops:
                 execution.do(op)
-            self._look_back(execution.end().events)
+            self._look_back(execution.end().events, remote=family.walk.remote)
             assert tapped.session is not None
             for link in tapped.session.links:
                 self._part(link)
@@ -120,8 +120,8 @@ class _Stage:
         if way == SAY and message is not None and message.get("outcome") in ("failed", "unsupported"):
             self._note(self._found.problems, _undone(proc, message))
 
-    def _look_back(self, events: tuple[Event, ...]) -> None:
-        if not any(e.cls == "wire" for e in events):
+    def _look_back(self, events: tuple[Event, ...], *, remote: bool) -> None:
+        if remote and not any(e.cls == "wire" for e in events):
             self._note(
                 self._found.problems,
                 "nothing reached the remote: does the implementation send to the address that `reset` of this very"

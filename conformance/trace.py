@@ -11,6 +11,8 @@ from typing import Any, Final
 from conformance.checkers.base import Violation
 from conformance.history import History
 from conformance.search.program import Program
+from statemachines import strict_json
+from statemachines.files import read_bytes
 
 FORMAT: Final = 1
 
@@ -25,6 +27,7 @@ class Trace:
 
     ``driver`` is the name or command as it was typed, and ``folder`` where: relative to the trace's own folder, so that
     nothing of the machine is told and a tree may be moved as a whole.
+    ``picture`` is what the family draws of the failure, as lines; most families draw nothing.
     """
 
     requirement: str
@@ -38,6 +41,7 @@ class Trace:
     runs: int
     shrunk_from: int
     folder: str = "."
+    picture: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """The trace as a JSON object."""
@@ -54,6 +58,7 @@ class Trace:
             "shrunk_from": self.shrunk_from,
             "program": self.program.to_json(),
             "history": self.history.to_json(),
+            **({"picture": self.picture} if self.picture else {}),
         }
 
     @staticmethod
@@ -74,19 +79,20 @@ class Trace:
             runs=obj["seen"]["runs"],
             shrunk_from=obj["shrunk_from"],
             folder=str(obj.get("folder", ".")),
+            picture=str(obj.get("picture", "")),
         )
 
 
 def read_trace(path: Path) -> Trace:
     """Read a trace file; raises TraceError with one sentence for anything that is not one."""
     try:
-        obj = json.loads(path.read_text(encoding="utf-8"))
+        obj = strict_json.loads(read_bytes(path).decode())
     except OSError as problem:
         raise TraceError(f"{path}: {problem.strerror}; give a trace that a run has written") from None
     except UnicodeDecodeError:
         raise TraceError(f"{path}: not UTF-8 text; give a trace that a run has written") from None
-    except (ValueError, RecursionError):
-        raise TraceError(f"{path}: not JSON; give a trace that a run has written") from None
+    except strict_json.NotJson as problem:
+        raise TraceError(f"{path}: not JSON: {problem}; give a trace that a run has written") from None
     if not isinstance(obj, dict) or obj.get("format") != FORMAT:
         found = obj.get("format") if isinstance(obj, dict) else None
         raise TraceError(f"{path}: trace format {found!r} is not {FORMAT}; give a trace of this onceproof")

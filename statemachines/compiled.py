@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from statemachines import layout
+from statemachines.files import read_bytes
 
 FORMAT = 3
 NAME = "spec.json"
@@ -34,7 +35,7 @@ def stamp(root: Path) -> str:
     digest = hashlib.sha256(f"format {FORMAT}\n".encode())
     schemas = sorted(f"schema/{path.name}" for path in (root / "schema").glob("*.schema.json"))
     for name in [file for file, _ in layout.files(root)] + schemas:
-        content = (root / name).read_bytes()
+        content = read_bytes(root / name)
         digest.update(f"{name}\0{len(content)}\0".encode())
         digest.update(content)
     return digest.hexdigest()

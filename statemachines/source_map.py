@@ -14,6 +14,7 @@ from pathlib import Path
 
 import yaml
 
+from statemachines.files import opened
 from statemachines.findings import Finding
 
 MAX_BYTES = 4 * 1024 * 1024
@@ -80,11 +81,11 @@ class Document:
 def read(path: Path, name: str) -> tuple[Document | None, list[Finding]]:
     """Read one YAML file; `name` is what findings call it. No document when nothing can be made of it."""
     try:
-        size = path.stat().st_size
-        if size > MAX_BYTES:
-            message = f"the file has {size} bytes, more than {MAX_BYTES}"
+        with opened(path) as file:
+            raw = file.read(MAX_BYTES + 1)
+        if len(raw) > MAX_BYTES:
+            message = f"the file has {path.stat().st_size} bytes, more than {MAX_BYTES}"
             return None, [Finding(name, 1, 1, "yaml-too-large", message, "split it into several files")]
-        raw = path.read_bytes()
     except OSError as error:
         reason = error.strerror or "unknown reason"
         return None, [Finding(name, 1, 1, "file-unreadable", f"cannot be read: {reason}", "check the path")]

@@ -63,6 +63,14 @@ def _milliseconds(text: str) -> int:
     return number
 
 
+def count(text: str) -> int:
+    """The value of ``--schedules``: how many there are to be."""
+    number = int(text) if text.isdecimal() and len(text) <= 9 else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text[:20]!r} is no number from 1 to 999999999")
+    return number
+
+
 def requirement_id(text: str) -> str:
     """A requirement as people type it, in the form of the specification: ``mut-9`` is ``MUT-009``."""
     prefix, dash, number = text.strip().upper().rpartition("-")

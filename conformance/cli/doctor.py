@@ -34,10 +34,10 @@ def add_parser(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Examine, print, and return 0, 1 or 3; 2 when nothing can be examined."""
     from conformance.carriers.base import DriverProblem, SuiteProblem  # noqa: PLC0415
+    from conformance.carriers.orphans import Mark  # noqa: PLC0415
     from conformance.carriers.places import remove_left_behind  # noqa: PLC0415
     from conformance.cli.common import unusable  # noqa: PLC0415
     from conformance.doctor.examine import examine  # noqa: PLC0415
-    from conformance.doctor.orphans import Mark  # noqa: PLC0415
     from conformance.drivers import PATIENCE_MS, UnknownDriver, carrier_maker  # noqa: PLC0415
     from conformance.families import FAMILIES  # noqa: PLC0415
 

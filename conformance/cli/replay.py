@@ -24,7 +24,7 @@ def run(args: argparse.Namespace) -> int:
     from conformance.drivers import UnknownDriver, carrier_maker, identify  # noqa: PLC0415
     from conformance.families import FAMILIES  # noqa: PLC0415
     from conformance.report.story import story  # noqa: PLC0415
-    from conformance.search.failures import replay  # noqa: PLC0415
+    from conformance.search.failures import drawn, replay  # noqa: PLC0415
     from conformance.trace import TraceError, read_trace  # noqa: PLC0415
     from statemachines.plain import plain  # noqa: PLC0415
     from statemachines.spec import load  # noqa: PLC0415
@@ -60,13 +60,17 @@ def run(args: argparse.Namespace) -> int:
         return refuse(f"the suite failed, which says nothing about the driver: {problem}", 5)
     finally:
         carrier.shutdown()
-    failing = [(v, h) for v, h in seen if v is not None]
+    failing = [(violation, history) for violation, history in seen if violation is not None]
     if not failing:
         say(f"{plain(trace.requirement)} holds: the violation did not show in {len(seen)} runs of {plain(args.file)}\n")
         return 0
     from dataclasses import replace as with_members  # noqa: PLC0415
 
-    again = with_members(trace, violation=failing[0][0], history=failing[0][1], failed=len(failing), runs=len(seen))
+    violation, history = failing[0]
+    picture = drawn(family, history, violation, readings)
+    again = with_members(
+        trace, violation=violation, history=history, failed=len(failing), runs=len(seen), picture=picture
+    )
     say(story(again, spec.requirements, str(args.file)))
     return 1
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from pathlib import Path
 
-from conformance.cli.common import Subparsers, add_deadline, jobs, refuse, requirement_id, say, unusable
+from conformance.cli.common import Subparsers, add_deadline, count, jobs, refuse, requirement_id, say, unusable
 from conformance.search.plan import BUDGETS
 
 
@@ -32,6 +33,13 @@ def add_parser(subparsers: Subparsers) -> None:
         help="quick: every scenario once, a look that is never conclusive; ci: all single faults and preemptions, for a"
         " verdict; nightly: pairs of them as well (default: ci)",
     )
+    parser.add_argument(
+        "--schedules",
+        type=count,
+        default=0,
+        metavar="N",
+        help="at least N schedules: more random walks than the budget has by itself",
+    )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random walks (default: 0)")
     parser.add_argument(
         "--jobs", type=jobs, default=os.cpu_count() or 1, metavar="N", help="worker processes (default: one a core)"
@@ -51,6 +59,7 @@ def run(args: argparse.Namespace) -> int:
     # Imported here so that help and other commands start fast.
     from conformance.baseline import BaselineError  # noqa: PLC0415
     from conformance.carriers.base import DriverProblem, SuiteProblem  # noqa: PLC0415
+    from conformance.carriers.orphans import Mark  # noqa: PLC0415
     from conformance.cli.progress import progress_for  # noqa: PLC0415
     from conformance.drivers import UnknownDriver  # noqa: PLC0415
     from conformance.report.terminal import terminal  # noqa: PLC0415
@@ -58,6 +67,7 @@ def run(args: argparse.Namespace) -> int:
     from conformance.run import Options, UsageError  # noqa: PLC0415
     from conformance.run import run as run_suite  # noqa: PLC0415
 
+    mark = Mark()
     options = Options(
         args.driver,
         tuple(args.profile),
@@ -69,6 +79,8 @@ def run(args: argparse.Namespace) -> int:
         args.out,
         args.baseline,
         args.deadline,
+        mark.environment(),
+        args.schedules,
     )
     try:
         path = run_suite(options, progress_for())
@@ -80,6 +92,10 @@ def run(args: argparse.Namespace) -> int:
         return refuse(f"the suite failed, which says nothing about the driver: {problem}", 5)
     except OSError as problem:
         return refuse(f"{problem.filename or args.out}: {problem.strerror}; choose another --out")
+    finally:
+        if left := mark.end(0):
+            note = f"note: {left} of the driver's processes outlived it and were ended; `onceproof doctor` says more"
+            print(note, file=sys.stderr)
     report = render(path)
     say(terminal(report, str(path.parent)))
     return 130 if report.footer["interrupted"] else report.verdict.exit

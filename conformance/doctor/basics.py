@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from conformance.carriers.base import DriverProblem
 from conformance.doctor.bench import Bench, Seen
 from conformance.search.program import FREE, SETTLE, Op, call, kill, recover, release, script
 from conformance.search.scenario import Scenario
@@ -48,7 +50,10 @@ def effect(bench: Bench) -> Notes:
     seen = bench.play(whole(bench), part=True)
     bench.first = seen
     look(seen, notes)
-    if not seen.of("connection"):
+    if notes.mend and any(e.data.get("why") == "deadline" for e in seen.of("kill")):
+        # Every other script would wait as long again, only to say the same.
+        raise DriverProblem(" ".join(notes.mend))
+    if bench.remote and not seen.of("connection"):
         notes.bad(
             "nothing reached the remote: does the implementation send to the address that `reset` of this very process"
             " gave as `remote`?"
@@ -137,7 +142,7 @@ def later_members(bench: Bench) -> Notes:
     """Members that a later version adds to requests are ignored."""
     notes = Notes()
     seen = bench.play(bench.scenario.ops, keep=True, later=True)
-    if seen.undone or not seen.of("connection"):
+    if seen.undone or (bench.remote and not seen.of("connection")):
         notes.bad("a request with a member that this version does not have was not done: ignore members unknown to you")
     return notes
 
@@ -227,9 +232,23 @@ def _difference(first: Seen, second: Seen, *, rows: bool = True) -> str:
         if one != two and (rows or name != "rows"):
             if len(one) != len(two):
                 return f"{len(one)} {name} the first time, {len(two)} the second"
-            at = next(i for i, pair in enumerate(zip(one, two, strict=True), 1) if pair[0] != pair[1])
-            return f"{name} {at} of {len(one)}: {one[at - 1]} became {two[at - 1]}"
+            at = next(i for i, pair in enumerate(zip(one, two, strict=True)) if pair[0] != pair[1])
+            return f"{name}, {at + 1} of {len(one)}: {_change(one[at], two[at])}"
     return ""
+
+
+def _change(one: Any, two: Any, path: str = "") -> str:
+    """The first place where two values differ, and how."""
+    inside: list[tuple[str, Any, Any]] = []
+    if isinstance(one, dict) and isinstance(two, dict):
+        inside = [(f"{path}.{name}".lstrip("."), one.get(name), two.get(name)) for name in sorted({*one, *two})]
+    elif isinstance(one, list | tuple) and isinstance(two, list | tuple) and len(one) == len(two):
+        inside = [(path, a, b) for a, b in zip(one, two, strict=True)]
+    for where, a, b in inside:
+        if a != b:
+            return _change(a, b, where)
+    shown = f"{json.dumps(one)[:60]} became {json.dumps(two)[:60]}"
+    return f"{path} {shown}" if path else shown
 
 
 def _signature(seen: Seen) -> tuple[list[Any], list[Any], list[Any]]:

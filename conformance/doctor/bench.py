@@ -96,6 +96,11 @@ class Bench:
         """The family's first scenario: one effect, and the callers' retry."""
         return self.family.scenarios[0]
 
+    @property
+    def remote(self) -> bool:
+        """Whether the protocol has a remote at all."""
+        return self.family.walk.remote
+
     def play(self, ops: Iterable[Op | Callable[[Watch], None]], scenario: Scenario | None = None, **how: Any) -> Seen:
         """Run a script, whose steps may also be functions of the execution; raises DriverProblem as a run does.
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from conformance.carriers.base import Carrier, DriverProblem
+from conformance.carriers.orphans import Mark
 from conformance.doctor import basics, durable, points
 from conformance.doctor.basics import Notes
 from conformance.doctor.bench import Bench
-from conformance.doctor.orphans import Mark
 from conformance.doctor.report import MEND, NOT_TRIED, OK, RUNGS, Checked, Report
 from conformance.drivers import PATIENCE_MS, Identity, identify
 from conformance.families.base import Family

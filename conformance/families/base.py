@@ -25,7 +25,11 @@ class WalkCommand:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """What random walks of a family are made of; ``workers`` are the processes that faults may strike."""
+    """What random walks of a family are made of; ``workers`` are the processes that faults may strike.
+
+    ``opening`` is how half of the walks begin: what has to be there before anything else can happen. ``configs`` are
+    other configuration documents, by name, that a process may start with in the course of a walk.
+    """
 
     config: Mapping[str, Any]
     workers: tuple[str, ...]
@@ -34,6 +38,8 @@ class Walk:
     closing: tuple[Op, ...]
     #: Whether the protocol has a remote that random walks may disturb.
     remote: bool = True
+    opening: tuple[Op, ...] = ()
+    configs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,9 @@ from conformance.report.words import HEADS, STATUS_WORDS, claimed, count, proved
 from conformance.verdict import STATUSES, Standing
 from statemachines.plain import plain
 
-#: A story is cut after so many lines: the page has to stay below what CI servers take.
+#: A story is cut after so many lines, and so many are told: the page has to stay below what CI servers take.
 _STORY: Final = 40
+_STORIES: Final = 20
 _MARKS: Final = {
     "pass": "✅",
     "fail": "❌",
@@ -40,8 +41,10 @@ def as_summary(report: Report) -> str:
         f"| {'<br>'.join(map(_md, proved(report)))} | {'<br>'.join(map(_md, unproved(report)))} |",
         "",
     ]
-    for failure in report.failures:
+    for failure in report.failures[:_STORIES]:
         lines += _failure(report, failure)
+    if len(report.failures) > _STORIES:
+        lines += [f"… and {count(len(report.failures) - _STORIES, 'failure')} more: see report.html", ""]
     lines += _blocking(report)
     lines += _all(report)
     header = report.header
@@ -81,7 +84,7 @@ def _failure(report: Report, failure: FailureView) -> list[str]:
 
 
 def _blocking(report: Report) -> list[str]:
-    told = {failure.requirement for failure in report.failures}
+    told = {failure.requirement for failure in report.failures[:_STORIES]}
     rest = [s for s in report.standings if s.status not in ("pass", "out-of-tier", "not-applicable")]
     rest = sorted((s for s in rest if s.requirement.id not in told), key=lambda s: STATUSES.index(s.status))
     if not rest:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -57,7 +56,7 @@ class Evidence:
     @property
     def columns(self) -> list[tuple[str, list[str]]]:
         """The kinds of fault that struck, by group, in a fixed order."""
-        kinds = sorted({kind for fields in self.matrix.values() for kind in fields}, key=_natural)
+        kinds = sorted({kind for fields in self.matrix.values() for kind in fields})
         grouped = [(group, [kind for kind in kinds if group_of(kind) == group]) for group in GROUPS]
         return [(group, members) for group, members in grouped if members]
 
@@ -74,7 +73,7 @@ class Evidence:
         named = set(record["named"])
         for requirement in {**record["met"], **dict.fromkeys(named)}:
             cells = record["met"].get(requirement, {})
-            for kind in faults or (NO_FAULT,):
+            for kind in {column_of(kind): None for kind in faults} or (NO_FAULT,):
                 struck = self.matrix.setdefault(requirement, {}).setdefault(kind, Struck())
                 struck.cells |= set(cells)
                 struck.times += sum(cells.values())
@@ -95,11 +94,11 @@ def group_of(kind: str) -> str:
     return "remote" if kind.startswith("remote ") else _GROUPS.get(kind, "other")
 
 
+def column_of(kind: str) -> str:
+    """The column of a kind of fault: all statuses of the remote share one."""
+    return "remote status" if kind.startswith("remote status ") else kind
+
+
 def label_of(kind: str) -> str:
     """A kind of fault below the heading of its group."""
     return kind.removeprefix("remote ")
-
-
-def _natural(kind: str) -> list[str]:
-    """``status 99`` before ``status 500``."""
-    return [part.zfill(9) if part.isdigit() else part for part in re.split(r"(\d+)", kind)]

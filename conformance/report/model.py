@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +46,7 @@ class Report:
     tables: tuple[TableView, ...]
     #: requirement -> why it is excused, for known failures and declared gaps.
     excuses: Mapping[str, str]
+    walks: tuple[Mapping[str, Any], ...]
 
     @property
     def exit(self) -> int:
@@ -111,9 +112,22 @@ def build(record: RunRecord) -> Report:
         tuple(untrue),
         Evidence.of(record.schedules),
         lifecycle_views(header, tally),
-        table_views(header, tally),
-        {entry["id"]: f"{entry['reason']} ({entry['issue']})" for entry in header["baseline"]},
+        table_views(header, record.plans, tally),
+        _excuses(header["baseline"], found),
+        record.walks,
     )
+
+
+def _excuses(baseline: Iterable[Mapping[str, Any]], found: Iterable[Standing]) -> dict[str, str]:
+    """Why each excused requirement is; an entry that is not true excuses nothing."""
+    excused = {s.requirement.id for s in found if s.status in ("known-failure", "declared-gap")}
+    return {
+        entry[
+            "id"
+        ]: f"{entry['reason']} ({entry['issue']}{', until ' + entry['expires'] if 'expires' in entry else ''})"
+        for entry in baseline
+        if entry["id"] in excused
+    }
 
 
 def _happened(failures: tuple[FailureView, ...]) -> dict[str, str]:

@@ -66,6 +66,8 @@ def _keeps_the_rules(report: Report) -> None:
         raise NotPublishable("the run did not end; only a complete run is published")
     if header["filtered"]:
         raise NotPublishable("the run was filtered; only a run of everything that the driver offers is published")
+    if header["baseline"]:
+        raise NotPublishable("the run had a baseline; what is published excuses nothing")
     if header["budget"] == "quick":
         raise NotPublishable("the budget quick proves nothing; publish a run of the budget ci or nightly")
     if report.verdict.verdict == "none":

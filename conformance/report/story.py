@@ -58,6 +58,7 @@ def story(trace: Trace, requirements: Mapping[str, Judged], file: str) -> str:
         f"  allowed   {plain(trace.violation.allowed)}",
         f"  happened  {plain(trace.violation.happened)}, at step {step_of(told, trace.violation.seq)}",
         *table(told),
+        *(["", *(f"  {plain(line)}" for line in trace.picture.rstrip().splitlines()), ""] if trace.picture else []),
         f"  seen {trace.failed} of {trace.runs},"
         f" shrunk from {trace.shrunk_from} steps of the script to {len(trace.program.ops)}"
         f"       onceproof replay {plain(file)}",
@@ -181,16 +182,19 @@ def _answer(data: Mapping[str, Any]) -> str:
 
 
 #: Members that tell most of a command and of an answer, in order, at whatever depth a protocol puts them.
-_ASKED = ("act", "kind", "object", "id", "request_id", "idempotency_key", "remote_id")
+_ASKED = (
+    *("act", "kind", "object", "id", "request_id", "idempotency_key", "remote_id"),
+    *("delivery", "path", "outcome", "event"),
+)
 _LABELS = {"idempotency_key": "key "}
-_TELLING = ("classification", "code", "status", "reason")
+_TELLING = ("classification", "code", "status", "reason", "event")
 
 
 def _find(value: Any, names: tuple[str, ...], found: dict[str, str]) -> None:
     if isinstance(value, Mapping):
         for name, inner in value.items():
-            if name in names and isinstance(inner, str):
-                found.setdefault(name, inner)
+            if name in names and isinstance(inner, str | int) and not isinstance(inner, bool):
+                found.setdefault(name, str(inner))
             _find(inner, names, found)
     elif isinstance(value, list | tuple):
         for inner in value:

@@ -11,6 +11,8 @@ from conformance.report.words import sampled
 from conformance.verdict import Standing
 from statemachines.plain import indented, plain
 
+#: So many of the rarest moves of random walks are shown.
+_RAREST = 3
 _WIDTH = 118
 #: The files that a run leaves in its folder, the one for people first.
 FILES = ("report.html", "report.json", "junit.xml", "summary.md")
@@ -42,6 +44,7 @@ def terminal(report: Report, where: str) -> str:
             f"faults that struck: {faults or 'none'}", _WIDTH, subsequent_indent="  ", break_on_hyphens=False
         ),
         *_moves(report),
+        *_walks(report),
         *_hints(report),
         *_excused(report),
         *_verdict(report),
@@ -61,6 +64,21 @@ def _moves(report: Report) -> list[str]:
         return []
     walked = ", ".join(f"{lc.id} {lc.taken} of {len(lc.edges)}" for lc in report.lifecycles)
     return _wrapped(f"transitions taken: {walked}") if walked else []
+
+
+def _walks(report: Report) -> list[str]:
+    """What random walks reached, and what of it they reached least: the whole histogram is in the record."""
+    lines = []
+    for walk in report.walks:
+        rarest = ", ".join(
+            f"{plain(entity)} {plain(before or 'new')} to {plain(after or 'gone')} {count}"
+            for entity, before, after, count in walk["moves"][:_RAREST]
+        )
+        lines += _wrapped(
+            f"{walk['walks']} random walks over {walk['family']}: {walk['states']} states, {len(walk['moves'])} row"
+            f" moves, {walk['situations']} situations; rarest: {rarest or 'none'}"
+        )
+    return lines
 
 
 def _hints(report: Report) -> list[str]:

@@ -51,7 +51,7 @@ class LifecycleView:
 
 @dataclass(frozen=True, slots=True)
 class RowView:
-    """A row of a table. ``cells`` show that it occurred; ``times`` is None where no judged cell speaks of it."""
+    """A row of a table. ``cells`` show that it occurred; ``times`` is None where nothing looks for it yet."""
 
     id: str
     when: Mapping[str, tuple[str, ...]]
@@ -95,27 +95,32 @@ def _lifecycle(lc: Mapping[str, Any], taken: Mapping[str, int]) -> LifecycleView
     return LifecycleView(lc["id"], lc["title"], states, edges, strange)
 
 
-def table_views(header: Mapping[str, Any], tally: Tally) -> tuple[TableView, ...]:
-    """The tables of the header with counts; none in records of earlier versions."""
+def table_views(header: Mapping[str, Any], plans: Iterable[Mapping[str, Any]], tally: Tally) -> tuple[TableView, ...]:
+    """The tables of the header with counts; none in records of earlier versions.
+
+    A family may search each history for the rows of a table (its plan lists those that are expected). Rows of other
+    tables count by the cells that show that they occurred.
+    """
+    expected: dict[str, set[str]] = {}
+    for plan in plans:
+        for table, rows in plan["tables"].items():
+            expected.setdefault(table, set()).update(rows)
     judged = {f"{r['id']}/{c['id']}" for r in header["requirements"] for c in r["cells"]}
-    return tuple(_table(table, judged, tally) for table in header.get("tables", ()))
+    return tuple(_table(table, judged, expected.get(table["id"]), tally) for table in header.get("tables", ()))
 
 
-def _table(table: Mapping[str, Any], judged: set[str], tally: Tally) -> TableView:
+def _table(table: Mapping[str, Any], judged: set[str], expected: set[str] | None, tally: Tally) -> TableView:
     rows = []
     for row in table["rows"]:
         cells = tuple(cell for cell in row["cells"] if cell in judged)
-        times = _times(tally, table["id"], row["id"], cells)
+        if expected is None:
+            times = sum(_met(tally, cells)) if cells else None
+        else:
+            counted = tally.tables.get(table["id"], {}).get(row["id"], 0)
+            times = counted if counted or row["id"] in expected else None
         when = {name: tuple(values) for name, values in row["when"].items()}
         rows.append(RowView(row["id"], when, dict(row["then"]), cells, times))
     return TableView(table["id"], table["title"], tuple(rows))
-
-
-def _times(tally: Tally, table: str, row: str, cells: tuple[str, ...]) -> int | None:
-    """How often a row was exercised: as histories were searched for it, or else as judged cells of it occurred."""
-    if table in tally.tables:
-        return tally.tables[table].get(row, 0)
-    return sum(_met(tally, cells)) if cells else None
 
 
 def _met(tally: Tally, cells: Iterable[str]) -> Iterable[int]:

@@ -101,6 +101,12 @@ def unproved(report: Report) -> list[str]:
         lines.append("the run ended before every schedule ran")
     if header["filtered"]:
         lines.append("the run was filtered, so it claims nothing")
+    lines += [f"the baseline is not true: {complaint}" for complaint in report.untrue]
+    if header["baseline"]:
+        lines.append("the run had a baseline, so it claims nothing")
+    unknown = [family for family in header["identity"]["families"] if family not in header["families"]]
+    if unknown and not header["filtered"]:
+        lines.append(f"the driver offers {_and(unknown)}, which this suite does not judge")
     by_status = {status: [s for s in report.standings if s.status == status] for status in STATUS_WORDS}
     for status in ("fail", "unstable", "untestable", "uncovered", "declared-gap", "known-failure"):
         if by_status[status]:
@@ -140,7 +146,11 @@ def rerun(report: Report, *words: str) -> str:
     """The command that does this run again."""
     header = report.header
     parts = ["onceproof run", f"--driver {quoted(header['driver'])}"]
-    parts += [f"--only {quoted(name)}" for name in (() if words else header.get("only", ()))]
+    if not words:
+        left_out = header["filtered"] and set(header["families"]) < set(header["identity"]["families"])
+        parts += [f"--profile {quoted(name)}" for name in (header["families"] if left_out else ())]
+        parts += [f"--only {quoted(name)}" for name in header["only"]]
+        parts += [f"--scenario {quoted(name)}" for name in header["scenarios"]]
     parts += [f"--budget {header['budget']}", *([f"--seed {header['seed']}"] if header["seed"] else [])]
     return " ".join([*parts, *words])
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from conformance.carriers.base import Carrier
 from conformance.families.base import Family
 from conformance.history import EVIDENCE, Event
 from conformance.search.execute import Execution
+from conformance.search.pool import Maker, Own, in_order
 from conformance.search.program import Program
 
 
@@ -24,11 +24,22 @@ class Difference:
     second: str
 
 
-def compare(family: Family, programs: Sequence[Program], one: Carrier, other: Carrier) -> Iterator[Difference | None]:
-    """For each program the first difference between the carriers, or None."""
-    for program in programs:
-        left, right = (Execution(program, c, family.contract).run() for c in (one, other))
-        yield None if left.canonical() == right.canonical() else _first(program.id, left.events, right.events)
+def compare(
+    family: Family, programs: Sequence[Program], make_one: Maker, make_other: Maker, jobs: int
+) -> Iterator[Difference | None]:
+    """For each program, in order, the first difference between the carriers, or None; from ``jobs`` processes."""
+    one, other = Own(make_one), Own(make_other)
+
+    def work(number: int) -> Difference | None:
+        program = programs[number]
+        left, right = (Execution(program, c(), family.contract).run() for c in (one, other))
+        return None if left.canonical() == right.canonical() else _first(program.id, left.events, right.events)
+
+    try:
+        yield from in_order(work, len(programs), jobs, chunk=2)
+    finally:
+        one.close()
+        other.close()
 
 
 def _first(schedule: str, left: tuple[Event, ...], right: tuple[Event, ...]) -> Difference:

@@ -184,7 +184,11 @@ def _terminal_write(_view: _View, _index: int, op: Op) -> bool:
         return False
     lifecycles = load().lifecycles
     changes = op.args.get("changes", ())
-    return any(entity in lifecycles and dest in lifecycles[entity].terminal for entity, _, dest in changes)
+    # It settles a row that was there: one that begins in its last state (a spend) is no outcome of anything.
+    return any(
+        source is not None and entity in lifecycles and dest in lifecycles[entity].terminal
+        for entity, source, dest in changes
+    )
 
 
 def _overtime(view: _View, index: int, op: Op) -> bool:
@@ -221,6 +225,7 @@ _RULES: Final[Mapping[str, _Rule]] = {
     "clock-jump": _jump,
     "metadata-drift": _drift,
     "access-revoked": _drift,
+    "credential-rotation": _drift,
     "storage-unavailable": _store_down,
     "terminal-write-failure": _terminal_write,
     "lost-ack": _arms("lose-ack"),

@@ -64,6 +64,8 @@ class Execution:
         self._op_index = -1
         self._done = 0
         self._log = PointLog(program.family)
+        #: The durable rows as they were seen last.
+        self.latest_rows: Mapping[str, Any] | None = None
 
     def run(self) -> History:
         """Execute all ops. Raises DriverProblem when the driver could not be used, SuiteProblem on our own fault."""
@@ -419,4 +421,5 @@ class Execution:
     def _snapshot(self, why: str, proc: str = "") -> None:
         rows = self._rows.read()
         if rows is not None:
+            self.latest_rows = rows
             self._note("rows", "rows", proc, why=why, kinds=rows)

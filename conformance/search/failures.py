@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from conformance.carriers.base import Carrier
 from conformance.checkers.base import Violation
 from conformance.families.base import Family
-from conformance.history import History
+from conformance.history import EVIDENCE, History
 from conformance.judge import judge
 from conformance.outcome import run_schedule
 from conformance.search.execute import Execution
@@ -31,6 +31,7 @@ class Failure:
     history: History
     failed: int
     shrunk_from: int
+    picture: str = ""
 
     @property
     def stability(self) -> str:
@@ -53,6 +54,7 @@ class Failure:
             REPLAYS,
             self.shrunk_from,
             folder,
+            self.picture,
         )
 
 
@@ -76,7 +78,16 @@ def investigate(
     else:
         history = seen[0][1]
         violation = Violation("the same outcome in every run", "a violation that never came back", 0, "answer")
-    return Failure(requirement, violation, smallest, history, len(failing), len(program.ops))
+    picture = drawn(family, history, violation, readings) if failing else ""
+    return Failure(requirement, violation, smallest, history, len(failing), len(program.ops), picture)
+
+
+def drawn(family: Family, history: History, violation: Violation, readings: Mapping[str, str]) -> str:
+    """What the family draws of a failure, from evidence alone; empty where it draws nothing."""
+    if family.picture is None:
+        return ""
+    events = tuple(e for e in history.events if e.cls in EVIDENCE)
+    return family.picture(family.index(replace(history, events=events, readings=dict(readings))), violation)
 
 
 def replay(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 from conformance.carriers.base import Carrier
 from conformance.families.base import Family
@@ -16,6 +17,7 @@ from conformance.search.record import OutOfTier, record
 from conformance.search.scenario import Scenario
 
 Maker = Callable[[sweep.Material], Iterator[Program]]
+T = TypeVar("T")
 
 #: budget -> what is made of each scenario, in order.
 BUDGETS: Final[dict[str, tuple[Maker, ...]]] = {
@@ -116,3 +118,33 @@ def stratified(programs: Sequence[Program], per_stratum: int) -> tuple[Program, 
 
 #: The part of a schedule's id that names one recorded call.
 _POINT = re.compile(r"[^/+]*#\d+")
+
+
+def spread(programs: Iterable[Program]) -> list[Program]:
+    """All of them, in an order in which every beginning is spread over the strata as evenly as it can be."""
+    strata: dict[str, list[Program]] = defaultdict(list)
+    for program in programs:
+        strata[stratum(program)].append(program)
+    # The strata themselves follow each other in plan order, so that a short beginning would know one scenario alone.
+    return in_turn([_halved(members) for members in _halved(list(strata.values()))])
+
+
+def reduced(programs: Sequence[Program], scenarios: Iterable[str], count: int) -> tuple[list[Program], list[Program]]:
+    """Every scenario once and ``count`` schedules spread over the strata; and the rest, spread as well."""
+    alone = frozenset(scenarios)
+    ordered = spread(programs)
+    first = {p.id for p in ordered[:count]} | alone
+    return [p for p in programs if p.id in first], [p for p in ordered if p.id not in first]
+
+
+def in_turn(groups: Sequence[Sequence[T]]) -> list[T]:
+    """The first of each group, then the second of each, until all are spent."""
+    longest = max((len(group) for group in groups), default=0)
+    return [group[place] for place in range(longest) for group in groups if place < len(group)]
+
+
+def _halved(items: Sequence[T]) -> list[T]:
+    """The same items: the first, then the middle, then the middles of the halves, and so on."""
+    bits = max(len(items) - 1, 1).bit_length()
+    places = (int(f"{number:0{bits}b}"[::-1], 2) for number in range(1 << bits))
+    return [items[place] for place in places if place < len(items)]

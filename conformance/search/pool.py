@@ -1,4 +1,4 @@
-"""Spreads schedules over worker processes and gives their outcomes back in plan order."""
+"""Spreads work over worker processes and gives the results back in order, so that they do not depend on how many."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ import multiprocessing
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from conformance.carriers.base import Carrier
 from conformance.families.base import Family
 from conformance.outcome import Outcome, run_schedule
 from conformance.search.plan import Sheet, lay_out
 from conformance.search.program import Program
+
+T = TypeVar("T")
+Maker = Callable[[], Carrier]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,61 +25,76 @@ class Job:
 
     family: Family
     programs: Sequence[Program]
-    make_carrier: Callable[[], Carrier]
+    make_carrier: Maker
     readings: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Recording:
-    """What is laid out: the scenarios of one family for one budget; inherited by fork like a :class:`Job`."""
+class Own:
+    """A carrier of this process's own, made when it is first asked for."""
 
-    family: Family
-    make_carrier: Callable[[], Carrier]
-    budget: str
+    def __init__(self, make: Maker) -> None:
+        self._make = make
+        self._carrier: Carrier | None = None
+
+    def __call__(self) -> Carrier:
+        """The carrier."""
+        if self._carrier is None:
+            self._carrier = self._make()
+        return self._carrier
+
+    def close(self) -> None:
+        """End it, if it was made here. Those of workers end with them."""
+        if self._carrier is not None:
+            self._carrier.shutdown()
 
 
-_job: Job | None = None
-_recording: _Recording | None = None
-_carrier: Carrier | None = None
+_work: Callable[[int], Any] | None = None
+
+
+def in_order(work: Callable[[int], T], count: int, jobs: int, chunk: int = 8) -> Iterator[T]:
+    """``work`` of each number below ``count``, in order, from ``jobs`` processes (in this one where that is enough).
+
+    ``work`` is inherited by fork; its results are pickled. What it raises is raised here.
+    """
+    global _work  # noqa: PLW0603 - inherited by the forked workers
+    if jobs <= 1 or count < 2 * jobs:
+        yield from map(work, range(count))
+        return
+    _work = work
+    with multiprocessing.get_context("fork").Pool(min(jobs, count), begin_worker) as pool:
+        yield from pool.imap(_call, range(count), chunksize=max(1, min(chunk, count // jobs)))
+        pool.close()
+        pool.join()
 
 
 def outcomes(job: Job, jobs: int) -> Iterator[Outcome]:
     """The outcome of every program, in order, from ``jobs`` processes (1: in this one)."""
-    global _job, _carrier
-    _job, _carrier = job, None
-    if jobs <= 1 or len(job.programs) < 4 * jobs:
-        carrier = job.make_carrier()
-        try:
-            for program in job.programs:
-                yield run_schedule(job.family, program, carrier, job.readings)
-        finally:
-            carrier.shutdown()
-        return
-    with multiprocessing.get_context("fork").Pool(jobs, begin_worker) as pool:
-        yield from pool.imap(_one, range(len(job.programs)), chunksize=8)
-        pool.close()
-        pool.join()
+    carrier = Own(job.make_carrier)
+    try:
+        yield from in_order(
+            lambda number: run_schedule(job.family, job.programs[number], carrier(), job.readings),
+            len(job.programs),
+            jobs,
+        )
+    finally:
+        carrier.close()
 
 
-def sheets(family: Family, make_carrier: Callable[[], Carrier], budget: str, jobs: int) -> list[Sheet]:
+def sheets(family: Family, make_carrier: Maker, budget: str, jobs: int) -> Iterator[Sheet]:
     """The sheets of a family's scenarios, in order, recorded in ``jobs`` processes (1: in this one).
 
     Raises DriverProblem when the driver cannot be used.
     """
-    global _recording, _carrier
-    _recording, _carrier = _Recording(family, make_carrier, budget), None
-    scenarios = range(len(family.scenarios))
-    if jobs <= 1 or len(scenarios) < 2 * jobs:
-        carrier = make_carrier()
-        try:
-            return [lay_out(family, scenario, carrier, budget) for scenario in family.scenarios]
-        finally:
-            carrier.shutdown()
-    with multiprocessing.get_context("fork").Pool(jobs, begin_worker) as pool:
-        laid = list(pool.imap(_sheet, scenarios, chunksize=1))
-        pool.close()
-        pool.join()
-    return laid
+    carrier = Own(make_carrier)
+    try:
+        yield from in_order(
+            lambda number: lay_out(family, family.scenarios[number], carrier(), budget),
+            len(family.scenarios),
+            jobs,
+            chunk=1,
+        )
+    finally:
+        carrier.close()
 
 
 def begin_worker() -> None:
@@ -87,18 +106,6 @@ def begin_worker() -> None:
     gc.freeze()
 
 
-def _one(index: int) -> Outcome:
-    global _carrier  # noqa: PLW0603 - one carrier for each worker
-    assert _job is not None
-    if _carrier is None:
-        _carrier = _job.make_carrier()
-    return run_schedule(_job.family, _job.programs[index], _carrier, _job.readings)
-
-
-def _sheet(number: int) -> Sheet:
-    global _carrier  # noqa: PLW0603 - one carrier for each worker
-    assert _recording is not None
-    if _carrier is None:
-        _carrier = _recording.make_carrier()
-    family = _recording.family
-    return lay_out(family, family.scenarios[number], _carrier, _recording.budget)
+def _call(number: int) -> Any:
+    assert _work is not None
+    return _work(number)

@@ -26,9 +26,9 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final
 
-from conformance.search.plan import Sheet, stratum
+from conformance.search.plan import Sheet, in_turn, spread, stratum
 from conformance.search.program import Program
 
 SAMPLE: Final = 80
@@ -39,7 +39,6 @@ PER_CELL: Final = 5
 
 #: Requirement and cell.
 Cell = tuple[str, str]
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ class Base:
 def for_deviation(base: Base, requirement: str) -> frozenset[str]:
     """The ids of the schedules on which a deviation from this requirement is tried."""
     own = _own(base, requirement)
-    parts = _scenarios(base), _spread(base.programs)[:SAMPLE], own[:OWN], _near(base, own)[:NEAR]
+    parts = _scenarios(base), _ids(spread(base.programs)[:SAMPLE]), own[:OWN], _near(base, own)[:NEAR]
     return frozenset(id_ for part in parts for id_ in part)
 
 
@@ -99,13 +98,8 @@ def _scenarios(base: Base) -> list[str]:
     return [sheet.programs[0].id for sheet in base.sheets.values() if sheet.programs]
 
 
-def _spread(programs: Iterable[Program]) -> list[str]:
-    """All ids, in an order in which every beginning is spread over the strata as evenly as it can be."""
-    strata: dict[str, list[str]] = defaultdict(list)
-    for program in programs:
-        strata[stratum(program)].append(program.id)
-    # The strata themselves follow each other in plan order, so that a short beginning would know one scenario alone.
-    return _in_turn([_halved(ids) for ids in _halved(list(strata.values()))])
+def _ids(programs: Iterable[Program]) -> list[str]:
+    return [program.id for program in programs]
 
 
 def _own(base: Base, requirement: str) -> list[str]:
@@ -116,7 +110,7 @@ def _own(base: Base, requirement: str) -> list[str]:
         if cells:
             groups[cells].append(program)
     ordered = sorted(groups.values(), key=lambda group: (len(group), group[0].id))
-    return _in_turn([_spread(group) for group in ordered])
+    return _ids(in_turn([spread(group) for group in ordered]))
 
 
 def _near(base: Base, own: Sequence[str]) -> list[str]:
@@ -125,9 +119,9 @@ def _near(base: Base, own: Sequence[str]) -> list[str]:
     mine = [program for program in base.programs if program.id in met]
     others = [program for program in base.programs if program.id not in met]
     strata, steps = {stratum(p) for p in mine}, {_step(p) for p in mine} - {None}
-    elsewhere = _spread(p for p in others if stratum(p) in strata)
-    otherwise = _spread(p for p in others if _step(p) in steps)
-    return list(dict.fromkeys(_in_turn([elsewhere, otherwise])))
+    elsewhere = spread(p for p in others if stratum(p) in strata)
+    otherwise = spread(p for p in others if _step(p) in steps)
+    return list(dict.fromkeys(_ids(in_turn([elsewhere, otherwise]))))
 
 
 def _step(program: Program) -> str | None:
@@ -138,16 +132,3 @@ def _step(program: Program) -> str | None:
 
 #: Up to the kind of the call in a schedule's id.
 _STEP: Final = re.compile(r"(.*?/[^/:@]+):[^/@#]+#\d+@")
-
-
-def _in_turn(groups: Sequence[Sequence[T]]) -> list[T]:
-    """The first of each group, then the second of each, until all are spent."""
-    longest = max((len(group) for group in groups), default=0)
-    return [group[place] for place in range(longest) for group in groups if place < len(group)]
-
-
-def _halved(items: Sequence[T]) -> list[T]:
-    """The same items: the first, then the middle, then the middles of the halves, and so on."""
-    bits = max(len(items) - 1, 1).bit_length()
-    places = (int(f"{number:0{bits}b}"[::-1], 2) for number in range(1 << bits))
-    return [items[place] for place in places if place < len(items)]

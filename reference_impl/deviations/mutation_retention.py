@@ -94,6 +94,22 @@ class TwoStepSettlement(Dispatcher):
         return won
 
 
+class _StampsNow(Ledger):
+    def close_reservation(self, tx: Transaction, attempt: str, state: str, now: Time) -> None:
+        super().close_reservation(tx, attempt, state, now)
+        if state != "Indeterminate" and now.trusted:
+            sql = "UPDATE reservations SET settled_at = ?, replay_expires_at = ? WHERE attempt = ?"
+            tx.execute(sql, (now.wall_ms, now.wall_ms + self._retention_ms, attempt))
+
+
+@RETENTION.plant("repair-begins-anew", names="RET-016", part="host")
+class RepairBeginsAnew(MutationHost):
+    """Settles in two steps, and a repair of the second begins the retention at its own time."""
+
+    ledger_class = _StampsNow
+    dispatcher_class = TwoStepSettlement
+
+
 @RETENTION.plant("expiry-by-the-hour", names="RET-010", part="ledger")
 class ExpiryByTheHour(Ledger):
     """Lets retention end at the full hour."""

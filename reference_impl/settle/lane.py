@@ -35,21 +35,29 @@ class Lane:
 
     # -- what has ended ----------------------------------------------------------------------------------------
 
+    def ended(self, event: Event) -> bool:
+        """Whether an Event ended a generation."""
+        return event.executed
+
     def boundary(self, head: Event) -> Event | None:
         """The previous executed Event: the last in the replay of those that precede the head (Scope Guard, s3)."""
-        before = [e for e in self.events.values() if e.executed and e is not head and self.precedes(e, head)]
+        before = [e for e in self.events.values() if self.ended(e) and e is not head and self.precedes(e, head)]
         return self.events[self.sequence(before)[-1]] if before else None
 
     @cached_property
     def consumed(self) -> frozenset[int]:
-        """What no later generation may take in: executed rows, and rows whose head has ended (GEN-044 to GEN-047)."""
-        executed = {e.id for e in self.events.values() if e.executed}
-        collapsed = {e.id for e in self.events.values() if e.state == "skipped" and not e.executed}
+        """What no later generation may take in (GEN-044 to GEN-047)."""
+        return self.find_consumed()
+
+    def find_consumed(self) -> frozenset[int]:
+        """Executed rows, and rows whose head has ended."""
+        executed = {e.id for e in self.events.values() if self.ended(e)}
+        collapsed = {e.id for e in self.events.values() if e.state == "skipped" and not self.ended(e)}
         on_record = {id_ for id_ in collapsed if self.events[id_].served is not None}
         ended = {id_ for id_ in on_record if self.events[id_].served in executed}
-        return frozenset(executed | ended | self._admitted(collapsed - on_record, executed))
+        return frozenset(executed | ended | self.admitted(collapsed - on_record, executed))
 
-    def _admitted(self, older: set[int], executed: set[int]) -> set[int]:
+    def admitted(self, older: set[int], executed: set[int]) -> set[int]:
         """Of rows that an older version collapsed: those that an ended head's own two comparisons take in."""
         found: set[int] = set()
         rows = [self.events[id_].key for id_ in older | executed]

@@ -23,6 +23,7 @@ class Event:
     token: str | None
     error: str | None
     served: int | None
+    replayed: bool
     payload: str
 
     @property
@@ -52,13 +53,14 @@ class Event:
             row["token"] or None,
             row["error"] or None,
             row["served"],
+            row["replayed_by"] is not None,
             row["payload"],
         )
 
 
 EVENT_SQL = (
     "SELECT e.event, e.ordinal, e.created_at, e.sequence, e.state, e.not_before, e.attempts, e.token, e.error,"
-    " w.served, e.payload FROM events e JOIN work_items w ON w.event = e.event"
+    " w.served, e.replayed_by, e.payload FROM events e JOIN work_items w ON w.event = e.event"
 )
 
 

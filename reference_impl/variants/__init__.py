@@ -13,6 +13,8 @@ from reference_impl.variants import (
     mutation_recovery,
     push,
     push_workers,
+    settle,
+    settle_lanes,
 )
 
 VARIANTS: tuple[Planted, ...] = (
@@ -23,4 +25,6 @@ VARIANTS: tuple[Planted, ...] = (
     *mutation_outcomes.OUTCOMES.items,
     *push.WRITEBACKS.items,
     *push_workers.WORKERS.items,
+    *settle.SETTLE.items,
+    *settle_lanes.LANES.items,
 )

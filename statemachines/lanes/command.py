@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from statemachines.files import read_bytes
 from statemachines.lanes.broken import broken_edges
 from statemachines.lanes.components import components
 from statemachines.lanes.loading import Lane, load_lane
@@ -70,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _read(file: str) -> str:
     try:
-        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        data = sys.stdin.buffer.read() if file == "-" else read_bytes(Path(file))
         return data.decode("utf-8-sig")
     except OSError as error:
         raise LaneError(f"cannot read {file}: {(error.strerror or str(error)).lower()}") from None

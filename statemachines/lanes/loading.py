@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from statemachines import strict_json
 from statemachines.lanes.instants import parse_instant
 from statemachines.lanes.rows import Id, LaneError, Row
 
@@ -65,13 +66,9 @@ def load_lane(text: str, source: str, wanted: str | None = None) -> Lane:
 
 def _from_json(text: str, source: str, wanted: str | None) -> tuple[str, Iterator[_Cells]]:
     try:
-        document = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise LaneError(
-            f"{source} is not JSON: {error.msg.lower()} at line {error.lineno}, column {error.colno}"
-        ) from None
-    except RecursionError:
-        raise LaneError(f"{source} is nested too deeply to be a lane") from None
+        document = strict_json.loads(text)
+    except strict_json.NotJson as error:
+        raise LaneError(f"{source} is not JSON: {error}") from None
     if isinstance(document, dict) and "lanes" in document:
         document = _choose(document["lanes"], source, wanted)
     elif wanted is not None and not (isinstance(document, dict) and document.get("name") == wanted):

@@ -25,7 +25,7 @@ SCHEDULES = (
     "mutation/cancel-of-waiter",
     "mutation/cancel-prepared/c1.cancel.abort:commit#1@fail/continue",
     "mutation/invoke-keyed/w1.invoke.prepare:begin#1@pause+deadline/continue",
-    "mutation/spend/w1.invoke.spend:commit#1@fail/continue",
+    "approvals/spend/w1.invoke.spend:commit#1@fail/continue",
 )
 
 

@@ -26,7 +26,7 @@ PLAIN = "mutation/invoke-keyed"
 CRASHED = "mutation/recover-prepared"
 REJECTED = "mutation/invoke-unkeyed/w1.invoke.prepare:commit#1@fail/continue"
 KEYED = "mutation/invoke-keyed/w1.invoke.prepare:commit#1@fail/continue"
-SPEND_FAILED = "mutation/spend/w1.invoke.spend:commit#1@fail/continue"
+SPEND_FAILED = "approvals/spend/w1.invoke.spend:commit#1@fail/continue"
 LOST = "mutation/invoke-keyed/w1.invoke.prepare:commit#1@lose-ack-{}/continue"
 
 
@@ -103,18 +103,22 @@ class TestMut007:
         assert "MUT-007" in named(row_becomes(h, attempt(h, "q1"), told(h, "q1"), state="Indeterminate"))
 
     def test_a_call_that_preflight_refuses_is_sent(self) -> None:
-        h = history("mutation/refused-ahead")
-        assert met(h, "MUT-007") == {"admission", "preflight"}
+        h = history("admission/credentials")
+        assert "preflight" in met(h, "MUT-007")
+        assert "MUT-007" in named(with_connection(h, asked(h, "q-expired"), "w1", "m1"))
+
+    def test_a_call_that_admission_refuses_is_sent(self) -> None:
+        h = history("approvals/carried")
+        assert met(h, "MUT-007") == {"admission"}
         assert "MUT-007" in named(with_connection(h, asked(h, "q1"), "w1", "m1"))
-        assert "MUT-007" in named(with_connection(h, asked(h, "q2"), "w1", "m2"))
 
     def test_the_spend_comes_behind_the_gate(self) -> None:
-        h = history("mutation/spend")
+        h = history("approvals/spend")
         assert "MUT-007" in named(edit_rows(h, _spend_last))
 
     def test_near_miss_a_spend_that_is_seen_together_with_the_gate(self) -> None:
         # Without a log nobody can say which of two changes between two looks came first.
-        h = without_kind(history("mutation/spend"), "status_log")
+        h = without_kind(history("approvals/spend"), "status_log")
         assert named(h) == set()
 
     def test_near_miss_a_call_that_needs_no_spend(self) -> None:
@@ -124,9 +128,10 @@ class TestMut007:
 
 
 def _spend_last(kinds: Kinds) -> Kinds:
-    """The log with the spend at its end, once the gate has opened."""
-    log = kinds["status_log"]
-    spends = [entry for entry in log if entry["entity"] == "approval"]
-    others = [entry for entry in log if entry["entity"] != "approval"]
-    opened = any(entry["to_state"] == "Dispatching" for entry in others)
-    return {**kinds, "status_log": [*others, *(spends if opened else [])]}
+    """The log with the spend right behind the gate that it had to come ahead of."""
+    log = list(kinds["status_log"])
+    names = [(entry["entity"], entry["to_state"]) for entry in log]
+    if ("mutation_attempt", "Dispatching") in names:
+        spent, opened = names.index(("approval", "Spent")), names.index(("mutation_attempt", "Dispatching"))
+        log[spent : opened + 1] = [*log[spent + 1 : opened + 1], log[spent]]
+    return {**kinds, "status_log": log}

@@ -97,6 +97,9 @@ class TestReplay012:
         place = asked(h, "q2")
         args = h.events[place].data["args"]
         other = {**args, "context": {**args["context"], "caller": "bob"}}
+        config = h.events[at(h, "config")].data["config"]
+        callers = [*config["callers"], {**config["callers"][0], "caller": "bob"}]
+        h = changed(h, at(h, "config"), config={**config, "callers": callers})
         h = with_connection(changed(h, place, args=other), place, "w2", "m1")
         assert named(without_rows(h)) == set()
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
 from conformance.checkers.base import Checker, Finding
 from conformance.checkers.mutation import CHECKERS
 from conformance.history import Event, History
-from tests.checkers import broken_gate
+from tests.checkers import broken_gate, broken_keys, test_admission, test_approvals
 from tests.checkers.broken_outcomes import OUTCOME_SCHEDULES, broken_outcomes
 from tests.checkers.histories import (
     FAMILY,
@@ -44,6 +45,16 @@ SCHEDULES = (
 )
 
 
+def _edited() -> list[History]:
+    """The first edited history of each requirement of approvals and admission."""
+    first: dict[str, History] = {}
+    for requirement, schedule, edit in (*test_approvals.MUTANTS, *test_admission.MUTANTS):
+        if requirement not in first:
+            first[requirement] = edit(history(schedule))
+    return list(first.values())
+
+
+@cache
 def _broken() -> list[History]:
     """One history for each requirement in which it is violated, and some more."""
     plain, lost, cancel, held, gate, _, unrecorded, _, cancelled, orphan, fenced, stale, _ = map(
@@ -64,8 +75,10 @@ def _broken() -> list[History]:
         with_connection(held, asked(held, "q2"), "w2", "m1"),
         drop_row(stale, reservation(stale, "q2"), at(stale, "answer", "g1")),
         *(h for h in (gate, unrecorded)),
+        *_edited(),
         *broken_outcomes(),
         *broken_gate.broken(),
+        *broken_keys.broken_keys(),
     ]
 
 

@@ -104,7 +104,7 @@ def test_an_error_that_nobody_foresaw_is_the_suites_and_no_verdict(cli: Cli, mon
     def broken(*_: object) -> None:
         raise LookupError("lost \x1b[31mit")
 
-    monkeypatch.setattr(conformance.run, "make_plan", broken)
+    monkeypatch.setattr(conformance.run, "sheets", broken)
     result = cli("run", "--budget", "quick")
     assert (result.code, result.out) == (5, "")
     last = result.err.splitlines()[-1]

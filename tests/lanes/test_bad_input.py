@@ -129,7 +129,7 @@ def test_a_bad_csv_row_is_named(rows: str, sentence: str) -> None:
             "l.csv has no column enqueue_ordinal; its header is id, created_date, delivery_sequence",
         ),
         ("{", "l.csv is not JSON: expecting property name enclosed in double quotes at line 1, column 2"),
-        ("[" * 100_000, "l.csv is nested too deeply to be a lane"),
+        ("[" * 100_000, "l.csv is not JSON: it is nested too deeply"),
         ('{"a": 1}', "l.csv has no list of rows; expected a list, {rows: […]} or {lanes: [{name, rows} …]}"),
         ("[3]", "l.csv, row 1 is 3, not an object with id, enqueue_ordinal, created_date, delivery_sequence"),
         (

@@ -74,7 +74,7 @@ def test_what_the_writer_wrote_is_read(path: Path) -> None:
     for record in (HEADER, SCHEDULE, FOOTER):
         writer.write(**record)
     writer.close()
-    assert read_run(path).schedules[0]["id"] == "s"
+    assert next(iter(read_run(path).schedules))["id"] == "s"
 
 
 def test_a_truncated_file(path: Path) -> None:

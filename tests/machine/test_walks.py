@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -11,9 +12,10 @@ from conformance.outcome import run_schedule
 from conformance.search.execute import Execution
 from conformance.search.failures import investigate
 from conformance.search.plan import Plan, make_plan
-from conformance.search.program import Op, Program
-from conformance.search.walk import WalkResult, walk
-from tests.machine.tiny import TINY, TinyTwice, carrier, walks
+from conformance.search.program import Op, Program, start
+from conformance.search.walk import WalkResult, blocks, walk
+from conformance.search.walk import walks as walk_blocks
+from tests.machine.tiny import TINY, TinyTwice, carrier, send, walks
 
 
 @pytest.fixture(scope="module")
@@ -89,3 +91,30 @@ def test_an_interrupt_passes_through(plan: Plan) -> None:
     with pytest.raises(KeyboardInterrupt):
         walk(TINY, carrier(), plan, 0, 10, {}, take)
     assert len(seen) == 3
+
+
+def test_blocks_cover_the_number_asked_for_and_do_not_grow_without_end() -> None:
+    for examples in (1, 49, 50, 51, 300, 3_000, 100_000):
+        sizes = blocks(examples)
+        assert sum(sizes) == examples
+        assert max(sizes) <= 500, "a block is held in memory whole"
+    assert blocks(0) == ()
+
+
+def test_walks_are_the_same_from_any_number_of_processes(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("conformance.search.walk.blocks", lambda examples: (examples // 3,) * 3)
+    alone, spread = (list(walk_blocks(TINY, carrier, plan, 5, 12, {}, jobs)) for jobs in (1, 2))
+    assert alone == spread
+    ids = [found.program.id for taken, _ in alone for found in taken]
+    assert len(ids) == len(set(ids)) >= 12
+
+
+def test_a_family_s_configurations_and_opening_occur(plan: Plan) -> None:
+    opening = (start("w1"), send("w1", "first"))
+    configs = {"other": {"family": "tiny", "other": 1}}
+    family = replace(TINY, walk=replace(TINY.walk, opening=opening, configs=configs))
+    taken: list[WalkResult] = []
+    reached = walk(family, carrier(), plan, 0, 40, {}, taken.append)
+    assert reached.chosen["configure other"]
+    begun = sum(w.program.ops[:2] == opening for w in taken)
+    assert 10 <= begun <= 30, "half of the walks, more or less"

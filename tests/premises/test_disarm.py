@@ -25,6 +25,7 @@ FAULTS = sorted({fault for cell in CELLS.values() for fault in cell.needs})
 #: Faults that share their mechanism: taking one away may take cells of its relatives along, and of nobody else.
 RELATED = (
     {"cancel", "concurrent-caller", "concurrent-worker", "stale-writer"},
+    {"metadata-drift", "access-revoked", "credential-rotation"},
     {"storage-unavailable", "terminal-write-failure"},
     {"crash-before-commit", "crash-after-commit", "crash-before-send", "crash-after-send", "restart"},
 )
@@ -54,7 +55,7 @@ class Runs:
         return total
 
     def _run(self, program: Program) -> Outcome:
-        key = json.dumps([op.to_json() for op in program.ops], sort_keys=True)
+        key = json.dumps([program.config, [op.to_json() for op in program.ops]], sort_keys=True)
         if key not in self._known:
             outcome = run_schedule(FAMILY, program, self.carrier, {})
             assert outcome.problem is None

@@ -113,6 +113,9 @@ def test_a_published_report_is_made_checked_and_found_out_of_date(cli: Cli, tmp_
     assert cli("report", str(run), "--published", root).code == 0
 
 
+BASELINE = [{"id": "AAA-001", "kind": "declared-gap", "reason": "not built", "issue": "#7"}]
+
+
 def identity(**more: str) -> dict[str, Any]:
     return header(requirements=passing()[0]["requirements"], unreachable=[], identity={**header()["identity"], **more})
 
@@ -121,6 +124,7 @@ def identity(**more: str) -> dict[str, Any]:
     ("made", "sentence"),
     [
         (passing(complete=False), "did not end"),
+        (passing(head={**passing()[0], "baseline": BASELINE}), "excuses nothing"),
         (passing(interrupted=True), "did not end"),
         (passing(head={**passing()[0], "filtered": True}), "filtered"),
         (passing(head={**passing()[0], "budget": "quick"}), "quick proves nothing"),

@@ -34,6 +34,11 @@ def test_a_cell_shows_one_row_of_a_table() -> None:
         assert len(named) == len(set(named)), table
 
 
+def test_tables_that_a_family_searches_are_not_counted_by_cells_too() -> None:
+    searched = {table for family in FAMILIES.values() if family.tables is not None for table in family.tables()}
+    assert not searched & set(cells_of_rows(SPEC))
+
+
 def test_the_excerpt_has_the_lifecycles_of_the_rows_and_the_tables_of_the_document() -> None:
     named = {lc["id"] for lc in lifecycles(SPEC, ["mutation-host"])}
     assert {"mutation_attempt", "key_reservation"} <= named

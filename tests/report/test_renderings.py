@@ -9,10 +9,11 @@ import pytest
 
 from conformance.report.model import Report
 from conformance.report.terminal import terminal
+from conformance.report.words import rerun
 from conformance.report.write import FORMATS, conclude, render, write
 from conformance.schemas import problems
 from tests.conftest import Snapshot
-from tests.report.made import header, passing, records, schedule
+from tests.report.made import failure, header, passing, records, requirement, schedule
 from tests.report.made import write as write_record
 
 #: Everything in the made names that a page or a terminal could obey.
@@ -120,17 +121,75 @@ def test_rows_of_tables_and_transitions_are_counted(report: Report) -> None:
     assert lc.strange == (("", "Completed", 1),)
 
 
+def test_rows_that_a_family_searches_for_are_counted_as_it_finds_them(tmp_path: Path) -> None:
+    made = records()
+    made[1]["tables"] = {"outcome": ["shut"]}
+    made[2]["tables"] = {"outcome": {"shut": 3}}
+    [table] = conclude(write_record(tmp_path, made), foreign=True).tables
+    assert [(row.id, row.times) for row in table.rows] == [("open", None), ("shut", 3)]
+    del made[2]["tables"]["outcome"]
+    [table] = conclude(write_record(tmp_path, made), foreign=True).tables
+    assert [(row.id, row.times) for row in table.rows] == [("open", None), ("shut", 0)]
+
+
+def test_a_baseline_that_is_not_true_is_said_everywhere(tmp_path: Path) -> None:
+    entry = {"id": "AAA-001", "kind": "declared-gap", "reason": "not built", "issue": "#7"}
+    report = conclude(write_record(tmp_path, records(header(baseline=[entry]))), foreign=True)
+    for name in ("summary", "html"):
+        text = FORMATS[name][1](report)
+        assert "AAA-001 is in the baseline and passes" in text.replace("\\-", "-"), name
+        assert "the run had a baseline, so it claims nothing" in text, name
+
+
 def test_the_matrix_says_under_which_fault_what_occurred(report: Report) -> None:
     matrix = report.evidence.matrix
-    assert set(matrix["AAA-001"]) == {"no fault", "remote status 500", "restart"}
+    assert set(matrix["AAA-001"]) == {"no fault", "remote status", "restart"}
     field = matrix["AAA-001"]["no fault"]
     assert (field.cells, field.times, field.schedules, field.violated) == ({"one", "two"}, 3, 1, 0)
     assert matrix["AAA-002"]["restart"].violated == 1
     assert "crash" not in matrix["AAA-001"]
     assert report.evidence.columns == [
         ("", ["no fault"]),
-        ("remote", ["remote status 500"]),
+        ("remote", ["remote status"]),
         ("process", ["crash", "restart"]),
     ]
     first = report.evidence.cells["AAA-001"]["one"]
     assert (first.schedules, first.first) == (2, "mutation/invoke")
+
+
+def test_many_failures_do_not_make_a_long_summary(tmp_path: Path) -> None:
+    names = [f"CCC-{number:03}" for number in range(100)]
+    head = header(requirements=[requirement(name, ("one", "L0")) for name in names], unreachable=[])
+    schedules = [schedule("s", met={name: {"one": 1} for name in names}, named=names)]
+    made = records(head, schedules, [failure(name) for name in names])
+    report = conclude(write_record(tmp_path, made))
+    summary = FORMATS["summary"][1](report)
+    assert summary.count("<summary>step by step") == 20
+    assert "… and 80 failures more: see report.html" in summary
+    assert f"| {names[20]} | ❌ fail |" in summary
+    assert FORMATS["html"][1](report).count('<article class="failure"') == 100
+
+
+@pytest.mark.parametrize(
+    ("members", "words"),
+    [
+        ({}, "onceproof run --driver 'node driver.js' --budget ci"),
+        (
+            {"only": ["AAA-001"], "scenarios": ["m/*"], "filtered": True, "seed": 3},
+            "onceproof run --driver 'node driver.js' --only AAA-001 --scenario 'm/*' --budget ci --seed 3",
+        ),
+        (
+            {"identity": {**header()["identity"], "families": ["mutation-host", "other"]}, "filtered": True},
+            "onceproof run --driver 'node driver.js' --profile mutation-host --budget ci",
+        ),
+    ],
+)
+def test_the_command_that_runs_it_again(tmp_path: Path, members: dict[str, object], words: str) -> None:
+    report = conclude(write_record(tmp_path, records(header(**members))), foreign=True)
+    assert rerun(report) == words
+
+
+def test_a_family_that_the_suite_does_not_judge_is_said(tmp_path: Path) -> None:
+    identity = {**header()["identity"], "families": ["mutation-host", "teleport"]}
+    report = conclude(write_record(tmp_path, records(header(identity=identity))), foreign=True)
+    assert "the driver offers teleport, which this suite does not judge" in FORMATS["summary"][1](report)

@@ -22,6 +22,51 @@ _STEP_3: Final = {
 }
 
 
+#: What is said only behind the first group of checks.
+_LATER: Final = frozenset(
+    {
+        None,
+        "forbidden",
+        "stale_description",
+        "not_found",
+        "idempotency_conflict",
+        "approval_required",
+        "approval_refused",
+        "approval_replayed",
+        "outcome_unknown",
+    }
+)
+
+
+@CHECKERS.checker("EXEC-001", "suite", "wire", "answer")
+def the_envelope_comes_first(index: Index) -> Iterator[Finding]:
+    """A bad version or envelope is refused as such by whoever would be refused later too, or hold a conflict."""
+    for case in index.cases:
+        if not case.plain or case.policy.first not in ("version", "envelope"):
+            continue
+        held = holder(index, case)
+        if held is not None:
+            yield Met("held-key")
+        elif case.policy.refusals[1:]:
+            yield Met(case.policy.first)
+        else:
+            continue
+        if case.command.code in _LATER or case.command.result.get("mutation") is not None:
+            happened = f"the caller was told {case.command.code or 'success'}"
+            yield Violation("a refusal of the envelope and nothing else", happened, case.command.until, "answer")
+
+
+@CHECKERS.checker("EXEC-002", "suite", "wire", "answer")
+def strangers_learn_no_shape(index: Index) -> Iterator[Finding]:
+    """Whoever is denied does not hear that the input does not fit."""
+    for case in index.cases:
+        if case.plain and case.policy.first == "access" and "input_shape" in case.policy.refusals:
+            yield Met("input")
+            if case.command.code in ("invalid_input", None):
+                happened = f"the caller was told {case.command.code or 'success'}"
+                yield Violation("a denial that says nothing of the input", happened, case.command.until, "answer")
+
+
 @CHECKERS.checker("EXEC-004", "suite", "wire", "answer")
 def strangers_learn_nothing(index: Index) -> Iterator[Finding]:
     """Whether what a call names exists, is bound, or neither: a caller without authority hears the same."""
@@ -34,7 +79,7 @@ def strangers_learn_nothing(index: Index) -> Iterator[Finding]:
         named = _named(case)
         began, model = first.setdefault(asker, (named, case))
         seen.setdefault(asker, set()).add(named)
-        if text_of(case.said) != text_of(model.said):
+        if case.wording != model.wording:
             happened = f"an operation that is {began} and one that is {named} are told apart"
             yield Violation("the same refusal, whatever there is behind it", happened, case.command.until, "answer")
     for found in seen.values():
@@ -121,6 +166,21 @@ def input_before_the_key(index: Index) -> Iterator[Finding]:
             yield from not_sent(index, case, frozenset({"invalid_input"}), "the input is judged ahead of the key")
 
 
+@CHECKERS.checker("EXEC-012", "suite", "wire", "answer")
+def scope_between_shape_and_key(index: Index) -> Iterator[Finding]:
+    """Input outside of the scope is refused, behind its shape and ahead of its key; which code is open."""
+    for case in index.cases:
+        refusals = case.policy.refusals
+        if not case.plain or "input_scope" not in refusals:
+            continue
+        if case.policy.first == "input_shape":
+            yield Met("shape-first")
+            yield from not_sent(index, case, frozenset({"invalid_input"}), "the shape of the input is judged first")
+        elif case.policy.first == "input_scope":
+            yield Met("bad-key" if "key_presence" in refusals else "outside")
+            yield from not_sent(index, case, frozenset({"forbidden", "invalid_input"}), "the input is out of scope")
+
+
 @CHECKERS.checker("EXEC-013", "suite", "wire", "answer", "rows")
 def a_refusal_of_admission_is_bare(index: Index) -> Iterator[Finding]:
     """No refusal of step 3 has a mutation member, and none leaves an attempt behind."""
@@ -170,11 +230,14 @@ def _refused_bare(index: Index, case: Case) -> Iterator[Finding]:
         rows = index.rows_after(command.until)
         seq = rows.seq if rows else command.until
         yield Violation("no attempt while the credential is not ready", f"there is {made[0][-6:]}", seq, "rows")
-    if command.code and command.code.startswith("approval_"):
+    if command.code == "approval_replayed":
         # Whether the approval was used up is another question.
         return
     mutation: Mapping[str, Any] = command.result.get("mutation") or {}
-    generic = command.code in (None, "outcome_unknown", "unavailable") and mutation.get("cause") in (None, command.code)
+    generic = command.code in (None, "outcome_unknown", "unavailable", "capacity") and mutation.get("cause") in (
+        None,
+        command.code,
+    )
     if command.classification != "not_attempted" or mutation.get("attempt") is not None or generic:
         told = f"{command.classification} with {command.code or 'success'} and cause {mutation.get('cause')}"
         yield Violation("not_attempted without attempt, and a cause of the credential", told, command.until, "answer")

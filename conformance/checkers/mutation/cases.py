@@ -43,6 +43,11 @@ class Case:
         """The answer without the request id: what may be compared between calls."""
         return {name: value for name, value in self.command.result.items() if name != "request_id"}
 
+    @property
+    def wording(self) -> str:
+        """The same as one text, in which the caller's own request id is nobody's in particular."""
+        return text_of(self.said).replace(self.command.request_id, "<request id>")
+
 
 def make_cases(index: Index) -> tuple[Case, ...]:
     """The cases of a history, in order."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from conformance.checkers.base import Finding, Met, Violation
-from conformance.checkers.mutation.coordinates import admitted_operation
+from conformance.checkers.mutation.cases import Case
 from conformance.checkers.mutation.facts import Command
 from conformance.checkers.mutation.index import Index
 from conformance.checkers.mutation.moments import after, call_of, made, states_before
@@ -18,8 +18,9 @@ SPEND: Final = ("approval", None, "Spent")
 @CHECKERS.checker("MUT-007", "suite", "wire", "answer", "rows")
 def gate_waits_for_its_clearance(index: Index) -> Iterator[Finding]:
     """No gate opens for a call that admission or preflight refuses, nor before its spend is known to have succeeded."""
-    for command in index.invocations:
-        refusal = _refused(index, command)
+    for case in index.cases:
+        command = case.command
+        refusal = _refused(index, case)
         if refusal is not None and command.outcome == "done":
             yield Met(refusal)
             yield from _shut(index, command, command.seq, f"{refusal} refuses")
@@ -37,18 +38,16 @@ def gate_waits_for_its_clearance(index: Index) -> Iterator[Finding]:
     yield from _ahead_of_the_spend(index)
 
 
-def _refused(index: Index, command: Command) -> str | None:
-    """Who refuses a call by the configuration that was in force; a preflight has no say over a key that is held."""
-    operation = admitted_operation(command)
-    if operation is None:
+def _refused(index: Index, case: Case) -> str | None:
+    """Who refuses a call by the configuration that stood throughout; preflight has no say over a key that is held."""
+    command = case.command
+    if index.reconfigured(command):
+        return None
+    if case.policy.first is not None:
         return "admission"
     rows = index.rows_before(command.seq)
-    if rows is not None and rows.attempts:
-        return None
-    for connection in command.config.get("connections", ()):
-        if connection["id"] == operation["connection"] and connection["credential"]["state"] != "ready":
-            return "preflight"
-    return None
+    held = [row for row in (rows.reservations or {}).values() if row.get("key") == command.key] if rows else []
+    return "preflight" if case.policy.credential != "ready" and not held else None
 
 
 def _shut(index: Index, command: Command, since: int, why: str) -> Iterator[Violation]:
@@ -66,18 +65,13 @@ def _ahead_of_the_spend(index: Index) -> Iterator[Violation]:
     """
     if index.sampled or not any((m.entity, m.dest) == ("approval", "Spent") for m in index.moves):
         return
+    spending = [c.command for c in index.cases if c.policy.mode != "not_required"]
     spent = opened = 0
     for move in index.moves:
         if (move.entity, move.dest) == ("approval", "Spent"):
             spent += 1
-        elif (move.entity, move.dest) == ("mutation_attempt", "Dispatching") and _needs_spend(index, move.id):
+        elif (move.entity, move.dest) == ("mutation_attempt", "Dispatching") and index.owner(move.id) in spending:
             opened += 1
             if opened > spent:
                 allowed = f"the spend ahead of the gate of attempt {move.id[-6:]}"
                 yield Violation(allowed, "its gate opened first", move.seq, "rows")
-
-
-def _needs_spend(index: Index, attempt: str) -> bool:
-    maker = index.owner(attempt)
-    operation = admitted_operation(maker) if maker is not None else None
-    return operation is not None and operation["approval"] != "not_required"

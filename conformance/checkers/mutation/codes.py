@@ -53,7 +53,7 @@ def _all_alike(told: list[tuple[str, Case]], allowed: str) -> Iterator[Finding]:
         yield from (Met(axis) for axis, _ in told)
     for axis, case in told[1:]:
         first_axis, first = told[0]
-        if text_of(case.said) != text_of(first.said):
+        if case.wording != first.wording:
             happened = f"{first_axis} and {axis} are told apart: {_difference(first.said, case.said)}"
             yield Violation(allowed, happened, case.command.until, "answer")
 

@@ -81,7 +81,8 @@ def _fenced(index: Index, command: Command, since: int) -> Iterator[Violation]:
 def _uncertain(index: Index, command: Command) -> Iterator[Violation]:
     if any(c.known for c in index.connections_of(command)):
         return
-    if command.outcome == "done" and command.classification != "unknown":
+    # An answer without any observation is CANC-016.
+    if command.outcome == "done" and command.classification not in (None, "unknown"):
         yield Violation("unknown behind an open gate", told(command), command.until, "answer")
     for attempt in made(index, command):
         state = state_in_the_end(index, attempt)

@@ -54,9 +54,15 @@ class Command:
 
     @property
     def subject(self) -> tuple[str, str | None, str]:
-        """What makes two invocations exact duplicates: receiver and caller, key, and the request without its own id."""
+        """What makes two invocations exact duplicates: receiver and caller, key, and the request without its own id.
+
+        The revisions that the configuration adds to the request count as well.
+        """
         request = sorted((k, v) for k, v in self.request.items() if k != "request_id")
-        return (repr((self.config.get("instance"), self.args["context"])), self.key, repr(request))
+        named = (op for op in self.config.get("operations", ()) if op["id"] == self.request.get("operation"))
+        bound = next((op.get("connection_revision") for op in named), None)
+        receiver = (self.config.get("instance"), self.config.get("config_revision"), bound)
+        return (repr((receiver, self.args["context"])), self.key, repr(request))
 
     @property
     def classification(self) -> str | None:

@@ -184,6 +184,7 @@ class Policy:
             yield "version"
         if not self._well_formed():
             yield "envelope"
+        if not self._readable():
             return
         if self.denial is not None:
             yield "access"
@@ -207,12 +208,16 @@ class Policy:
         request = self.request
         approval, key = request.get("approval"), request.get("idempotency_key")
         return (
-            set(request) <= _MEMBERS
-            and all(isinstance(request.get(name), str) and request[name] for name in _TEXTS)
-            and isinstance(request.get("input"), Mapping)
+            self._readable()
+            and set(request) <= _MEMBERS
             and (key is None or isinstance(key, str))
             and (approval is None or (isinstance(approval, Mapping) and set(approval) == {"reference", "evidence"}))
         )
+
+    def _readable(self) -> bool:
+        """Whether the call can be asked at all what it names."""
+        texts = (self.request.get(name) for name in _TEXTS)
+        return all(isinstance(text, str) and text for text in texts) and isinstance(self.request.get("input"), Mapping)
 
     def _bound(self, operation: Raw) -> bool:
         connections = self.config.get("connections")

@@ -1,7 +1,7 @@
 """Keys against approvals, claims and credentials: which of them decides, and when.
 
 REPLAY-003, REPLAY-005, REPLAY-006, REPLAY-023 of a key that is held when the call comes; REPLAY-028, REPLAY-030,
-REPLAY-036, REPLAY-037, REPLAY-038 of a candidate that missed and would be refused.
+REPLAY-032, REPLAY-036, REPLAY-037, REPLAY-038 of a candidate that missed and would be refused.
 """
 
 from __future__ import annotations
@@ -75,9 +75,16 @@ def observers_need_no_approval(index: Index) -> Iterator[Finding]:
         cell = _presents(index, policy, command)
         if cell is not None:
             yield Met(f"wait-{cell}" if meeting.state == "Pending" else cell)
-        if command.code in _APPROVAL:
+        if command.code in _APPROVAL and not _repeats(index, meeting):
             allowed = f"what became of {meeting.generation.owner.request_id}: no approval is looked at"
             yield Violation(allowed, command.told, command.until, "answer")
+
+
+def _repeats(index: Index, meeting: Meeting) -> bool:
+    """Whether such a refusal is the original's own outcome: it was aborted when it could not spend."""
+    command = meeting.command
+    aborted = meeting.generation.attempt_state(index.seen_by(command) + 1) == "Aborted"
+    return aborted or command.code == meeting.generation.owner.code
 
 
 def _presents(index: Index, policy: Policy, command: Command) -> str | None:
@@ -106,7 +113,7 @@ def the_original_approval_is_not_redeemed_again(index: Index) -> Iterator[Findin
             continue
         yield Met("wait" if meeting.state == "Pending" else "replay")
         allowed = f"what became of {owner.request_id}, without another look at {_reference(owner)}"
-        if command.code == "approval_replayed":
+        if command.code == "approval_replayed" and not _repeats(index, meeting):
             yield Violation(allowed, command.told, command.until, "answer")
         more = _more_spent(index, meeting)
         if any(reference == _reference(owner) for _, reference in more):
@@ -116,10 +123,11 @@ def the_original_approval_is_not_redeemed_again(index: Index) -> Iterator[Findin
 def _more_spent(index: Index, meeting: Meeting) -> frozenset[tuple[Any, Any]]:
     """What was spent while a call observed, the original's own spend not counted."""
     command = meeting.command
-    if index.seen_by(command) > index.rows[-1].seq:
+    if not index.rows or index.seen_by(command) > index.rows[-1].seq:
         return frozenset()
     more = _spent(index, index.seen_by(command)) - _spent(index, command.seq)
-    return frozenset(s for s in more if s[0] != meeting.generation.attempt)
+    own = (meeting.generation.attempt, _reference(meeting.generation.owner))
+    return frozenset(s for s in more if s != own)
 
 
 @CHECKERS.checker("REPLAY-023", "suite", "wire", "answer", "rows")
@@ -140,7 +148,8 @@ def a_replay_spends_no_other_claim(index: Index) -> Iterator[Finding]:
         allowed = f"what became of {owner.request_id}, with {mine} unspent"
         if any(reference == mine for _, reference in _more_spent(index, meeting)):
             yield Violation(allowed, f"{mine} was spent", index.seen_by(command), "rows")
-        if command.code in ("approval_refused", "approval_replayed") and presented is not None and not presented.fails:
+        refused = command.code in ("approval_refused", "approval_replayed") and not _repeats(index, meeting)
+        if refused and presented is not None and not presented.fails:
             yield Violation(allowed, command.told, command.until, "answer")
 
 
@@ -193,7 +202,8 @@ def _observed(command: Command, race: Race, index: Index) -> bool:
     """Whether the answer is an observation of the winner."""
     state = race.winner.attempt_state(index.seen_by(command) + 1)
     told = command.classification
-    return command.code not in _REFUSALS and (told == "unknown" or told == CLASSES.get(state or ""))
+    own = command.code in _REFUSALS and command.told_attempt != race.winner.attempt
+    return not own and (told == "unknown" or told == CLASSES.get(state or ""))
 
 
 _REFUSALS: Final = frozenset({*_APPROVAL, "approval_replayed"})
@@ -281,3 +291,26 @@ def an_unreadable_index_leaves_it_unknown(index: Index) -> Iterator[Finding]:
         if told[:2] != ("unknown", "outcome_unknown") or str(told[2]).lower() != "unavailable" or shown:
             allowed = "unknown with outcome_unknown, for the cause unavailable and without ids"
             yield Violation(allowed, f"{command.told}, cause {told[2]}", command.until, "answer")
+
+
+@CHECKERS.checker("REPLAY-032", "suite", "wire", "answer", "rows")
+def a_refusal_stands_or_the_winner_is_observed(index: Index) -> Iterator[Finding]:
+    """A candidate that lacks its claim, and a winner that comes in its course: its refusal, or the winner; no third.
+
+    Where the last look at the index stands does not show from outside, so that both are right.
+    """
+    slots = index.slots
+    for command, place in slots.keyed():
+        policy = _policy(index, command, command.seq)
+        if policy.mode == "not_required" or _reference(command) is not None or not slots.undisturbed(command):
+            continue
+        winner = next((g for g in slots.of(place) if command.seq < g.born < command.until), None)
+        if winner is None or any(g.holds(command.seq) for g in slots.of(place)) or place.differing(winner.at):
+            continue
+        yield Met("winner-in-its-course")
+        refused = command.code == "approval_required" and not command.told_attempt
+        state = winner.attempt_state(index.seen_by(command) + 1)
+        if not refused and command.classification != CLASSES.get(state or "", "unknown"):
+            allowed = f"approval_required for {command.request_id}, or what became of {winner.owner.request_id}"
+            yield Violation(allowed, command.told, command.until, "answer")
+        yield from no_work(index, command, f"no attempt of {command.request_id}, which lacks its claim")

@@ -216,4 +216,4 @@ def untrusted_time_starts_no_retention(index: Index) -> Iterator[Finding]:
 
 def _told(command: Command, state: str | None) -> bool:
     """Whether the exact request heard what the original may say; a conflict is left to KEY-046."""
-    return command.code == CONFLICT or command.classification in ("unknown", CLASSES.get(state or ""))
+    return state is None or command.code == CONFLICT or command.classification in ("unknown", CLASSES.get(state))

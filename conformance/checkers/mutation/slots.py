@@ -99,6 +99,9 @@ class Slots:
         self.by_rows = any(rows.reservations is not None for rows in index.rows)
         self.generations: dict[str, Generation] = {}
         self.born: dict[str, int] = {}
+        for rows in index.rows:
+            for attempt in rows.attempts:
+                self.born.setdefault(attempt, rows.seq)
         (self._from_rows if self.by_rows else self._from_wire)()
         self._by_slot: dict[Any, list[Generation]] = {}
         self._by_key: dict[str, list[Generation]] = {}
@@ -198,8 +201,6 @@ class Slots:
             if rows.attempts is attempts:
                 continue
             attempts = rows.attempts
-            for attempt in rows.attempts:
-                self.born.setdefault(attempt, rows.seq)
             held = rows.reservations or {}
             for name, row in held.items():
                 if name not in self.generations:

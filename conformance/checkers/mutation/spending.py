@@ -25,7 +25,7 @@ def no_approval_is_no_shortcut(index: Index) -> Iterator[Finding]:
             continue
         yield Met("keyed" if command.key else "unkeyed")
         made = index.attempts_of(command)
-        if not made:
+        if not made and case.fresh:
             yield Violation(
                 f"an attempt of {command.request_id}, though no approval is required",
                 "it was sent without any row",

@@ -118,14 +118,15 @@ def what_is_due_is_claimable(index: Index) -> Iterator[Finding]:
     """A pending row whose NextAttemptAt has come is claimed by the next poll of a free lane."""
     for command, before, now in polls(index):
         for lane in before.lanes:
-            rows = [e for e in claimable(before, lane, now) if e.not_before is not None]
-            if not rows or has_cycle(e.key for e in rows):
+            rows = claimable(before, lane, now)
+            timed = index.settled(lane) or any(e.not_before is not None for e in rows)
+            if not rows or not timed or has_cycle(e.key for e in rows):
                 continue
             if command.result.get("event") in {e.id for e in rows}:
-                yield Met("retry" if any(e.raw["attempts"] for e in rows) else "due")
+                yield Met("retry" if any(index.tried(e, command.seq) for e in rows) else "due")
             if _nothing(index, command):
                 yield Violation(
-                    f"a claim of row {rows[0].id}, due since {rows[0].not_before}",
+                    f"a claim of row {rows[0].id}, due since {rows[0].not_before or 'it came'}",
                     "nothing was claimed",
                     command.until,
                     "answer",
@@ -144,7 +145,7 @@ def waiting_is_finite(index: Index) -> Iterator[Finding]:
                 not index.settled(lane)
                 or not pending
                 or before.running(lane)
-                or any(e.raw["attempts"] for e in pending)
+                or any(index.tried(e, command.seq) for e in pending)
             ):
                 continue
             born = [index.births[e.id].event.not_before for e in pending]
@@ -344,9 +345,20 @@ def _budget(index: Index, event: Stored, failures: int, seq: int) -> Violation |
     )
 
 
+def _unsure(command: Command) -> bool:
+    """Whether a claim may have become durable without anybody being told."""
+    return command.result.get("status") in ("unknown", "unavailable")
+
+
 @CHECKERS.checker("SETTLE-032", "suite", "answer", "rows")
 def waiting_spends_no_attempt(index: Index) -> Iterator[Finding]:
     """A settled row is dead after exactly as many failures as the budget has, as in any other mode."""
+    unsure = any(c.cmd == "lane.claim" and (c.outcome != "done" or _unsure(c)) for c in index.commands)
+    for event in index.last.events.values():
+        born = index.births[event.id].event
+        if event.state == "dead" and born.open and not index.of_head.get(event.id) and not unsure:
+            seq = index.ends[event.id][0]
+            yield Violation(f"{index.budget} failures of row {event.id} until it is dead", "it had none", seq, "rows")
     for event, failures, others, seq in _failures(index):
         if others:
             continue

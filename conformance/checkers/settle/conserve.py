@@ -9,6 +9,7 @@ from conformance.checkers.settle.generation import before
 from conformance.checkers.settle.index import Attempt, Index
 from conformance.checkers.settle.registry import CHECKERS
 from conformance.checkers.settle.stored import Lane, Stored
+from conformance.checkers.timeline import END
 from statemachines.lanes import components, has_cycle
 
 
@@ -22,7 +23,7 @@ def fate(index: Index, row: Stored) -> str:
         return "once" if count == 1 else "twice"
     if row.open:
         return "waiting"
-    unsettled = any(e.open and (e.state == "processing" or e.raw["attempts"]) for e in index.last.lane(lane))
+    unsettled = any(e.open and (e.state == "processing" or index.tried(e, END)) for e in index.last.lane(lane))
     return "waiting" if unsettled or row.id in index.born_ended else "lost"
 
 

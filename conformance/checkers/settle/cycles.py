@@ -67,6 +67,7 @@ def cycles_are_broken_towards_ingress(index: Index) -> Iterator[Finding]:
 
 def _broken_off(index: Index) -> Iterator[Violation]:
     """Inputs of claimed heads that lack rows of a cycle that were collapsed into them, or that never come."""
+    struck = {f.command.seq for f in index.faults if f.command is not None}
     for attempt in index.attempts:
         lane = index.lane_of(attempt.head)
         if lane is None or not index.settled(lane):
@@ -85,7 +86,7 @@ def _broken_off(index: Index) -> Iterator[Violation]:
                         command.until,
                         "answer",
                     )
-                elif command.outcome == "failed":
+                elif command.result.get("status") == "unavailable" and command.seq not in struck:
                     yield Violation(f"an input for head {attempt.head}", "none", command.until, "answer")
 
 

@@ -203,7 +203,7 @@ def _blame_consumed(index: Index, case: Case, x: Stored, ended: Stored) -> str:
     if ended.state == "dead":
         return "GEN-007"
     if ended.state == "skipped":
-        return "GEN-041" if ended.id in index.loaded else "GEN-039"
+        return "GEN-041" if ended.id in index.born_ended else "GEN-039"
     return "GEN-029"
 
 
@@ -234,7 +234,8 @@ def blame_missing(index: Index, case: Case, x: Stored) -> str:
         return "GEN-033"
     if known.collapsed:
         return "GEN-028"
-    failed = [e for e in index.before(case.attempt.claim.seq).lane(case.lane) if e.open and e.raw["attempts"]]
+    seq = case.attempt.claim.seq
+    failed = [e for e in index.before(seq).lane(case.lane) if e.open and index.tried(e, seq)]
     if any(e.id == x.id or before(x, e) for e in failed):
         return "GEN-034"
     if x.id not in index.loaded:

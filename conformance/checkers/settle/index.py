@@ -282,6 +282,15 @@ class Index(Timeline):
             not any(f.result.get("status") == "recorded" for f in a.finishes) for a in self.of_head.get(head, ())
         )
 
+    def tried(self, event: Stored, seq: int) -> bool:
+        """Whether a row had been claimed before an event, however the implementation counts attempts."""
+        return bool(event.raw["attempts"]) or any(a.claim.until < seq for a in self.of_head.get(event.id, ()))
+
+    def lease_lost(self, head: int, seq: int) -> bool:
+        """Whether a claim of a row ended before an event without a recorded outcome."""
+        mine = [a for a in self.of_head.get(head, ()) if a.claim.until < seq]
+        return any(not any(f.seq < seq and f.result.get("status") == "recorded" for f in a.finishes) for a in mine)
+
     # -- faults ------------------------------------------------------------------------------------------------
 
     def faults_on(self, entity: str, source: str | None, dests: tuple[str, ...]) -> Iterator[tuple[Fault, str]]:

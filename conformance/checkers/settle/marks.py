@@ -24,7 +24,8 @@ def superseding_clears_the_lease(index: Index) -> Iterator[Finding]:
     for attempt in index.attempts:
         before, after = index.before(attempt.claim.seq), index.result_view(attempt.claim)
         for was, event in _newly_skipped(before, after, {attempt.head}):
-            yield Met("failed" if was.error is not None else "lease-lost" if was.token is not None else "never-claimed")
+            lost = index.lease_lost(was.id, attempt.claim.seq)
+            yield Met("failed" if was.error is not None else "lease-lost" if lost else "never-claimed")
             if event.token is not None:
                 yield Violation(
                     f"row {event.id} collapsed without a token", f"it keeps {event.token}", attempt.claim.until, "rows"
@@ -39,7 +40,8 @@ def no_crash_leaves_a_false_mark(index: Index) -> Iterator[Finding]:
         if fault.action != "crash" or not claiming or fault.command is None:
             continue
         before = index.before(fault.command.seq)
-        if any(e.state == "pending" and e.token is not None for e in before.events.values()):
+        waiting = (e for e in before.events.values() if e.state == "pending")
+        if any(e.token is not None or index.lease_lost(e.id, fault.command.seq) for e in waiting):
             yield Met("crash-after" if fault.point.endswith(":committed") else "crash-before")
         for was, event in _newly_skipped(before, index.after(fault.seq), set()):
             if event.executed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from conformance.checkers.base import Finding, Met, Violation
+from conformance.checkers.base import Finding, Judge, Met, Violation
 from conformance.checkers.settle.generation import Case, Wrong, before, cases, foreign_between, inverted, marks, wrongs
 from conformance.checkers.settle.index import Index
 from conformance.checkers.settle.registry import CHECKERS
@@ -22,14 +22,18 @@ def violation(wrong: Wrong) -> Violation:
     return Violation(allowed, happened, case.read.until, "answer")
 
 
-def member_checker(requirement: str) -> Callable[[Premise], Premise]:
-    """Register a checker of membership: the premise says which cells an input meets, the blame is in ``generation``."""
+def member_checker(requirement: str, also: Judge | None = None) -> Callable[[Premise], Premise]:
+    """Register a checker of membership: the premise says which cells an input meets, the blame is in ``generation``.
+
+    ``also`` judges what no input shows.
+    """
 
     def register(premise: Premise) -> Premise:
         def judge(index: Index) -> Iterator[Finding]:
             for case in cases(index):
                 yield from (Met(cell) for cell in dict.fromkeys(premise(index, case)))
             yield from (violation(wrong) for wrong in wrongs(index, requirement))
+            yield from also(index) if also is not None else ()
 
         CHECKERS.checker(requirement, "suite", "answer", "rows")(judge)
         return premise
@@ -195,7 +199,21 @@ def _siblings(case: Case, original: Stored) -> bool:
     return any(original.id in heads and id_ != original.id for id_, heads in case.consumed.items())
 
 
-@member_checker("GEN-021")
+def _fresh_after_its_original(state: str) -> Judge:
+    """The judge of the keys of fresh rows: each stands behind its original."""
+
+    def judge(index: Index) -> Iterator[Finding]:
+        for event in index.last.events.values():
+            fresh = index.last.events.get(event.raw["replayed_by"] or 0)
+            if fresh is not None and event.state == state and not before(event, fresh):
+                happened = f"its ordinal is {fresh.ordinal}, that of the original {event.ordinal}"
+                seq = index.births[fresh.id].seq
+                yield Violation(f"fresh row {fresh.id} behind its original {event.id}", happened, seq, "rows")
+
+    return judge
+
+
+@member_checker("GEN-021", _fresh_after_its_original("dead"))
 def a_dead_replay_begins_a_generation(index: Index, case: Case) -> Iterator[str]:
     """The fresh row of a dead original opens the next generation; neither the original nor its siblings are inputs."""
     found = _replayed(index, case)
@@ -203,7 +221,7 @@ def a_dead_replay_begins_a_generation(index: Index, case: Case) -> Iterator[str]
         yield "with-siblings" if _siblings(case, found[0]) else "alone"
 
 
-@member_checker("GEN-022")
+@member_checker("GEN-022", _fresh_after_its_original("processed"))
 def a_processed_replay_begins_a_generation(index: Index, case: Case) -> Iterator[str]:
     """The same for a processed original, and for an executed skip where those can be replayed."""
     found = _replayed(index, case)
@@ -252,7 +270,9 @@ def failed_rows_bound_nothing(index: Index, case: Case) -> Iterator[str]:
     known = index.before(case.attempt.claim.seq)
     for x in case.must:
         row = known.events.get(x)
-        if row is not None and row.open and row.raw["attempts"] and x != case.head.id and len(case.must) > 2:
+        if row is None or not row.open or x == case.head.id or len(case.must) < 3:
+            continue
+        if index.tried(row, case.attempt.claim.seq):
             yield "failed" if row.error is not None else "lease-lost"
 
 
@@ -262,9 +282,7 @@ def the_input_is_complete(index: Index, case: Case) -> Iterator[str]:
     known = index.before(case.attempt.claim.seq)
     for x in case.must:
         row = known.events.get(x)
-        if row is not None and row.collapsed and x not in index.loaded and not index.of_head[case.head.id][0].reads:
-            continue
-        if row is not None and row.collapsed and case.first is case.attempt and x not in index.loaded:
+        if row is not None and row.collapsed and case.first is case.attempt and x not in index.born_ended:
             yield "collapsed-earlier"
         elif row is not None and row.state == "pending" and x != case.head.id and case.boundary is not None:
             yield "after-boundary"

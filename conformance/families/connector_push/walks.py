@@ -7,6 +7,7 @@ from typing import Final
 from conformance.families.base import Walk, WalkCommand
 from conformance.families.connector_push.commands import delete, operate, save, work, write
 from conformance.families.connector_push.config import ASYNC, PAST_LEASE_MS
+from conformance.families.connector_push.edits import FROZEN, edited
 from conformance.search.program import SETTLE, Op, recover, script, start, time
 
 #: Few records, so that walks meet themselves.
@@ -31,6 +32,8 @@ WALK: Final = Walk(
         WalkCommand("delete", ("s2",), lambda proc, which, _: delete(proc, _RECORDS[which])),
     ),
     times=(time(1_000), time(PAST_LEASE_MS), time(10 * PAST_LEASE_MS), time(1_000, trusted=False)),
+    opening=(start("s1"), _write("s1", 0, 1), save("s1", "r1")),
+    configs={"as before": ASYNC, **{name: edited(ASYNC, edit) for name, edit in FROZEN.items()}},
     closing=(
         script(),
         start("e1"),

@@ -87,6 +87,7 @@ def _round(number: int, name: str) -> tuple[Op, ...]:
         ask(waiter, f"a-{name}", key, site="s1"),
         start(f"c{number}", DENIALS[name]),
         release("w1"),
+        SETTLE,
         start(f"d{number}", ADMITTED),
     )
 

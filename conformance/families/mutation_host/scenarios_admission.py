@@ -78,6 +78,7 @@ _REFUSED: Final = (
     # And one that passes: then its key is held, and what does not fit is refused all the same.
     ask("w1", "q10", "thing.deep", _DEEP, "k1"),
     ask("w1", "q11", "thing.deep", {"marker": "m1", "n": "one"}, "k1"),
+    ask("w1", "q12", "thing.deep", _DEEP, "k1", colour="red"),
 )
 
 # -- conflicts ------------------------------------------------------------------------------------------------------
@@ -167,8 +168,17 @@ ROWS: Final[dict[str, Change]] = {
     "preflight": (_config("connections.0.credential.state", "refused"), {}),
     "capacity": (_config("capacity", {"reservations": 0}), {}),
 }
-#: Neighbours that cannot refuse the same call: what is not presented does not verify or fail to.
+#: Neighbours that cannot refuse the same call: what is not presented neither verifies nor fails to.
 _APART: Final = {("approval_presented", "approval_verifies")}
+#: Rows further apart whose order has a sentence of its own in the source.
+_FURTHER: Final = (
+    ("access", "bound_lookup"),
+    ("access", "input_shape"),
+    ("freshness", "enablement"),
+    ("enablement", "input_shape"),
+    ("approval_presented", "preflight"),
+    ("approval_verifies", "preflight"),
+)
 
 
 def _together(*rows: str) -> Scenario:
@@ -189,7 +199,7 @@ def _together(*rows: str) -> Scenario:
     return _scenario(f"precedence/{'-before-'.join(rows)}", config, start("w1"), Op("call", {**op.args, "args": args}))
 
 
-PAIRS: Final = tuple(_together(first, second) for first, second in pairwise(ROWS) if (first, second) not in _APART)
+PAIRS: Final = tuple(_together(*pair) for pair in dict.fromkeys((*pairwise(ROWS), *_FURTHER)) if pair not in _APART)
 
 ADMISSION: Final = (
     _scenario("admission/strangers", _OPEN, *_STRANGERS),

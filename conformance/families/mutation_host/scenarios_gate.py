@@ -12,7 +12,7 @@ _NEVER: Final[frozenset[str]] = frozenset()
 _RETRY: Final = (start("e1"), recover("e1"), SETTLE, invoke("e1", "q8", "m1", "k1"), invoke("e1", "q1", "m1", "k1"))
 
 
-def _at_commit(proc: str, action: str, *effect: str | None, **members: str) -> Op:
+def at_commit(proc: str, action: str, *effect: str | None, **members: str) -> Op:
     """Let an action strike the commit that has this row effect."""
     return Op("arm-effect", {"proc": proc, "effect": list(effect), "call": "commit", "action": action, **members})
 
@@ -25,7 +25,7 @@ GATE_SCENARIOS: Final = (
         CONFIG,
         (
             start("w1"),
-            _at_commit("w1", "lose-ack", "mutation_attempt", "Prepared", "Dispatching", world="committed"),
+            at_commit("w1", "lose-ack", "mutation_attempt", "Prepared", "Dispatching", world="committed"),
             invoke("w1", "q1", "m1", "k1"),
         ),
         retry=_RETRY,
@@ -42,7 +42,7 @@ GATE_SCENARIOS: Final = (
             crash_after("w1", "mutation_attempt", None, "Prepared"),
             invoke("w1", "q1", "m1", "k1"),
             start("r1"),
-            _at_commit("r1", "fail", "mutation_attempt", "Prepared", "Aborted"),
+            at_commit("r1", "fail", "mutation_attempt", "Prepared", "Aborted"),
             recover("r1"),
             start("w2"),
             invoke("w2", "q2", "m1", "k1"),

@@ -141,6 +141,19 @@ _RECHECK = Scenario(
     stalls=frozenset({"clock"}),
 )
 
+#: A candidate that lacks its claim from the beginning, and another that comes through in its course.
+_LATE_WINNER = Scenario(
+    "mutation/recheck-late-winner",
+    FAMILY,
+    GUARDED,
+    (start("w1"), _react("w1", "q1")),
+    retry=_AGAIN,
+    seconds={"winner": _winner("c1")},
+    remote_faults=False,
+    strikes=frozenset(),
+    stalls=frozenset({"clock"}),
+)
+
 #: A candidate that lacks its claim while the store is down; first nobody holds the key, then somebody does.
 _UNREADABLE_FREE = Scenario(
     "mutation/recheck-unreadable",
@@ -182,4 +195,4 @@ _FULL = quiet(
     {**CONFIG, "capacity": {"reservations": 3}},
 )
 
-RECHECKS: Final = (_APPROVED, _RECHECK, _UNREADABLE_FREE, _UNREADABLE_HELD, _FULL)
+RECHECKS: Final = (_APPROVED, _RECHECK, _LATE_WINNER, _UNREADABLE_FREE, _UNREADABLE_HELD, _FULL)

@@ -86,6 +86,8 @@ _ENQUEUE: Final = (
         deliver("s1", "d4", "e"),
         deliver("s1", "d3", "d"),
         deliver("s1", "d4", "e", path="fallback"),
+        time(PAST_WINDOW_MS),
+        deliver("s1", "d3", "d"),
     ),
     scenario(
         "both-routes",

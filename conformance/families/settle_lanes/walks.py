@@ -37,6 +37,7 @@ WALK: Final = Walk(
         WalkCommand("deliver", ("s1", "s2"), _deliver),
         WalkCommand("older rows", ("s1",), _load),
         WalkCommand("claim", ("w1", "w2"), lambda proc, _which, _serial: claim(proc)),
+        WalkCommand("claim again", ("w1", "w2"), lambda proc, _which, _serial: claim(proc)),
         WalkCommand("read", ("w1", "w2"), lambda proc, _which, _serial: read(proc)),
         WalkCommand("finish", ("w1", "w2"), lambda proc, which, _: finish(proc, _OUTCOMES[which])),
         WalkCommand("recover", ("r1",), lambda proc, _which, _serial: recover(proc)),

@@ -29,11 +29,13 @@ def hero(report: Report) -> str:
     """Verdict, who was tested, the rung, and the bar of statuses."""
     verdict = report.verdict.verdict
     broken = " (interrupted)" if report.footer["interrupted"] else ""
+    filtered = ". The run was filtered, so it claims nothing" if report.header["filtered"] else ""
+    tone = "fair" if filtered and _TONES[verdict] == "good" else _TONES[verdict]
     return (
-        f'<header class="hero tone-{_TONES[verdict]}"><p class="kicker">onceproof report</p>'
+        f'<header class="hero tone-{tone}"><p class="kicker">onceproof report</p>'
         f"<h1>{esc(HEADS[verdict] + broken)}</h1>"
         f'<p class="who">{esc(implementation(report))}</p>'
-        f'<p class="why">{esc(report.verdict.why)}{_blocked(report)}</p>'
+        f'<p class="why">{esc(report.verdict.why)}{_blocked(report)}{filtered}</p>'
         f"{_ladder(report)}{_bar(report)}</header>"
     )
 
@@ -86,10 +88,12 @@ def _see(report: Report) -> str:
     if report.failures:
         links = "".join(
             f'<li><a href="#{failure_anchor(number)}">{esc(f.requirement)}</a> {esc(f.trace.violation.happened)}</li>'
-            for number, f in enumerate(report.failures)
+            for number, f in enumerate(report.failures[:_NAMED])
         )
+        more = len(report.failures) - _NAMED
+        rest = f'<p><a href="#failures">and {more} more</a></p>' if more > 0 else ""
         return (
-            f"<ul>{links}</ul><p>Each is a file; show it again with</p>"
+            f"<ul>{links}</ul>{rest}<p>Each is a file; show it again with</p>"
             f"<pre>{esc('onceproof replay ' + quoted(report.failures[0].file))}</pre>"
         )
     return (

@@ -56,7 +56,7 @@ def as_html(report: Report) -> str:
         section(
             "tables",
             "Tables of the specification",
-            "A row counts when a cell that cannot occur without it occurred.",
+            "How often the run exercised each row.",
             tables(report),
         ),
         section("run", "The run", "What was done, and with what.", _run(report)),

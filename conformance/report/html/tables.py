@@ -18,7 +18,7 @@ def _table(table: TableView) -> str:
     spoken = sum(row.times is not None for row in table.rows)
     return (
         f'<details class="sheet"{opened}><summary><b>{esc(table.title)}</b> <code>{esc(table.id)}</code>'
-        f"<small>{table.exercised} of {len(table.rows)} rows exercised; live cells speak of {spoken}</small></summary>"
+        f"<small>{table.exercised} of {len(table.rows)} rows exercised; {spoken} are looked for</small></summary>"
         f'<div class="scroll"><table class="rows"><thead>'
         f'<tr><th>row</th><th>when</th><th>then</th><th class="n">times</th></tr></thead>'
         f"<tbody>{rows}</tbody></table></div></details>"
@@ -29,7 +29,7 @@ def _row(row: RowView) -> str:
     when = "".join(_pair(name, " or ".join(values)) for name, values in row.when.items())
     then = "".join(_pair(name, value) for name, value in row.then.items())
     if row.times is None:
-        state, times = "quiet", "<small>no live cell</small>"
+        state, times = "quiet", "<small>not looked for yet</small>"
     else:
         state, times = ("hit" if row.times else "miss"), f"<b>{row.times:,}</b>"
     cells = "".join(f'<a href="#{ident(cell.partition("/")[0])}">{esc(cell)}</a>' for cell in row.cells)

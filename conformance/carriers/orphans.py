@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Final
 
 #: Processes inherit this variable, so that a child is known by it wherever it went.
-VARIABLE: Final = "ONCEPROOF_DOCTOR"
+VARIABLE: Final = "ONCEPROOF_MARK"
 _PROC: Final = Path("/proc")
 
 
 class Mark:
-    """One examination's mark in the environment of everything that it starts."""
+    """One command's mark in the environment of everything that it starts."""
 
     def __init__(self) -> None:
         self._text = f"{VARIABLE}={secrets.token_hex(12)}".encode()
