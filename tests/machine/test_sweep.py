@@ -148,3 +148,21 @@ def test_a_fault_is_armed_right_after_the_start_of_its_process(material: sweep.M
     for program in sweep.single_faults(material):
         assert [op.op for op in program.ops[:2]] == ["start", "arm"]
     assert arm("w1", "x:begin", "fail").proc == "w1"
+
+
+def test_an_outage_lasts_from_a_commit_until_the_process_ends(material: sweep.Material) -> None:
+    assert list(sweep.outages(material)) == [], "few scripts ask for one"
+    down = replace(material, scenario=replace(SCENARIO, strikes=SCENARIO.strikes | {"outage"}))
+    made = list(sweep.outages(down))
+    assert {p.id.split("@")[1] for p in made} == {
+        "fail+outage/restart",
+        "lose-ack-committed+outage/restart",
+        "lose-ack-rolled_back+outage/restart",
+    }
+    for program in made:
+        history = Execution(program, carrier(), TINY.contract).run()
+        faults = [e for e in history.events if e.kind == "fault"]
+        assert faults[0].data["outage"] is True, program.id
+        assert {e.data["action"] for e in faults[1:]} <= {"fail"}, program.id
+        assert not [e for e in history.events if e.kind == "missed"], program.id
+        assert "Open" not in jobs(history).values(), "the next process finds the store in order"
