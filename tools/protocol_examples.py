@@ -72,12 +72,17 @@ class TapedCarrier(TappedCarrier):
 
 
 def _play(carrier: Carrier, ops: tuple[Op, ...], *, record: bool = False) -> Tape:
+    return play(carrier, Program("example", FAMILY, CONFIG, ops, {}), record=record)
+
+
+def play(carrier: Carrier, program: Program, *, record: bool = False) -> Tape:
+    """Run a program and keep what was said."""
     tapped = TapedCarrier(carrier)
-    Execution(Program("example", FAMILY, CONFIG, ops, {}), tapped, lambda _: EffectContract(), record=record).run()
+    Execution(program, tapped, lambda _: EffectContract(), record=record).run()
     return tapped.tape
 
 
-def _of(tape: Tape, proc: str, *wanted: str) -> str:
+def of(tape: Tape, proc: str, *wanted: str) -> str:
     """What one process was asked under these verbs or commands, with its answers; events count as wanted by name."""
     ids: set[int] = set()
 
@@ -108,21 +113,21 @@ def _basic(carrier: Carrier) -> dict[str, str]:
     """What every driver meets."""
     tapped = TapedCarrier(carrier)
     identify(tapped)
-    found = {"hello": _of(tapped.tape, "hello", "hello")}
+    found = {"hello": of(tapped.tape, "hello", "hello")}
     plain = _play(carrier, (start("w1"), invoke("w1", "q1", "m1", "k1"), start("w2"), invoke("w2", "q2", "m1", "k1")))
-    found["reset"] = _of(plain, "w1", "reset")
-    found["reset-existing"] = _of(plain, "w2", "reset")
-    found["invoke-applied"] = _of(plain, "w1", "host.invoke")
-    found["invoke-replay"] = _of(plain, "w2", "host.invoke")
+    found["reset"] = of(plain, "w1", "reset")
+    found["reset-existing"] = of(plain, "w2", "reset")
+    found["invoke-applied"] = of(plain, "w1", "host.invoke")
+    found["invoke-replay"] = of(plain, "w2", "host.invoke")
     lost = (script("apply-then-drop", "definite-refusal"), start("w1"), invoke("w1", "q1", "m1", "k1"))
     tape = _play(carrier, (*lost, start("w2"), invoke("w2", "q2", "m2"), start("w3"), invoke("w3", "q3", "m3", "k1")))
-    found["invoke-unknown"] = _of(tape, "w1", "host.invoke")
-    found["invoke-refused"] = _of(tape, "w2", "host.invoke")
-    found["invoke-conflict"] = _of(tape, "w3", "host.invoke")
+    found["invoke-unknown"] = of(tape, "w1", "host.invoke")
+    found["invoke-refused"] = of(tape, "w2", "host.invoke")
+    found["invoke-conflict"] = of(tape, "w3", "host.invoke")
     mallory = {**ALICE, "caller": "mallory"}
     denied = invoke("w1", "q1", "m1", "k1").args["args"]["request"]
     tape = _play(carrier, (start("w1"), call("w1", "host.invoke", context=mallory, request=denied)))
-    found["invoke-denied"] = _of(tape, "w1", "host.invoke")
+    found["invoke-denied"] = of(tape, "w1", "host.invoke")
     tape = _play(
         carrier,
         (
@@ -138,11 +143,11 @@ def _basic(carrier: Carrier) -> dict[str, str]:
             call("r1", "host.sing"),
         ),
     )
-    found["no-answer"] = _of(tape, "w1", "host.invoke")
+    found["no-answer"] = of(tape, "w1", "host.invoke")
     for name, verb in (("recover", "recover"), ("cancel", "host.cancel"), ("housekeep", "host.housekeep")):
-        found[name] = _of(tape, "r1", verb)
-    found["describe"] = _of(tape, "r1", "host.describe")
-    found["unsupported"] = _of(tape, "r1", "host.sing")
+        found[name] = of(tape, "r1", verb)
+    found["describe"] = of(tape, "r1", "host.describe")
+    found["unsupported"] = of(tape, "r1", "host.sing")
     return found
 
 
@@ -155,7 +160,7 @@ def _durable(carrier: Carrier) -> dict[str, str]:
     nudged = next(m["id"] for m in mine if m.get("cmd") == "set_time")
     found = {"waiting": tape.dialogue(lambda proc, m: proc == "w2" and m["id"] in (asked, nudged))}
     tape = _play(carrier, (start("w1"), invoke("w1", "q1", "m1", "k1"), time(DEADLINE_MS)))
-    found["set-time"] = _of(tape, "w1", "set_time")
+    found["set-time"] = of(tape, "w1", "set_time")
     last = [m["id"] for _, proc, m in tape.lines if proc == "observer" and m.get("cmd") == "snapshot"][-1]
     found["snapshot"] = tape.dialogue(lambda proc, m: proc == "observer" and m["id"] == last)
     return found
@@ -164,14 +169,14 @@ def _durable(carrier: Carrier) -> dict[str, str]:
 def _points(carrier: Carrier) -> dict[str, str]:
     """What rung L2 adds."""
     tape = _play(carrier, (start("w1"), invoke("w1", "q1", "m1", "k1")), record=True)
-    found = {"points": _of(tape, "w1", "host.invoke", "point")}
+    found = {"points": of(tape, "w1", "host.invoke", "point")}
     gate = {"proc": "w1", "point": "invoke.open_gate:committed", "nth": 1, "action": "pause"}
     ops = (start("w1"), Op("arm", gate), invoke("w1", "q1", "m1", "k1"), Op("resume", {"proc": "w1"}))
     tape = _play(carrier, ops)
-    found["pause"] = _of(tape, "w1", "arm", "host.invoke", "fired", "paused", "resume")
+    found["pause"] = of(tape, "w1", "arm", "host.invoke", "fired", "paused", "resume")
     lost = {"proc": "w1", "point": "invoke.open_gate:commit", "nth": 1, "action": "lose-ack", "world": "committed"}
     tape = _play(carrier, (start("w1"), Op("arm", lost), invoke("w1", "q1", "m1", "k1")))
-    found["lose-ack"] = _of(tape, "w1", "arm", "host.invoke", "fired")
+    found["lose-ack"] = of(tape, "w1", "arm", "host.invoke", "fired")
     return found
 
 

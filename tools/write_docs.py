@@ -16,6 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
+from lane_examples import lane_examples  # noqa: E402
 from protocol_examples import examples  # noqa: E402
 
 from conformance.kit.seam import POINT_CALLS  # noqa: E402
@@ -61,6 +62,21 @@ SHOWN: Mapping[str, Mapping[str, tuple[tuple[str, str], ...]]] = {
         "snapshot": (("After one keyed call that was applied:", "snapshot"),),
     },
 }
+SETTLE: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "lane.deliver": (
+        ("Two rows of one source on a settled route:", "lane-deliver"),
+        ("The same delivery again, by the other path:", "lane-deliver-again"),
+    ),
+    "lane.load_rows": (("Rows of an older version, one without an ordinal:", "lane-load-rows"),),
+    "lane.claim": (("Before and after the window:", "lane-claim"),),
+    "lane.input": (("The generation of that claim:", "lane-input"),),
+    "lane.finish": (("A failure that is to be retried, and a success:", "lane-finish"),),
+    "lane.replay": (("A dead row:", "lane-replay"),),
+    "lane.metrics": (("Before and after the window:", "lane-metrics"),),
+    "lane.normalize": (("The settled mode without and with a filter:", "lane-normalize"),),
+    "recover": (("A lease had run out:", "lane-recover"),),
+    "snapshot": (("After one execution of two rows:", "lane-snapshot"),),
+}
 #: behaviour of the remote -> what the client sees.
 SEEN: Mapping[str, str] = {
     "success": "the definite success",
@@ -87,13 +103,14 @@ _EFFECT = {
 
 def pages() -> dict[Path, str]:
     """Every page that is made, or has made parts, with its text."""
-    found = examples()
+    found = {**examples(), **lane_examples()}
     spec = load()
     made: dict[Path, str] = {}
     for family in spec.commands.values():
         config = json.loads((ROOT / "spec" / "schema" / f"{family.config}.schema.json").read_text(encoding="utf-8"))
         shown = {
-            cmd: [(caption, found[name]) for caption, name in rows] for cmd, rows in SHOWN.get(family.id, {}).items()
+            cmd: [(caption, found[name]) for caption, name in rows]
+            for cmd, rows in (SETTLE if family.id == "settle-lanes" else SHOWN.get(family.id, {})).items()
         }
         made[DOCS / f"commands-{family.id}.md"] = commands_page(spec, family, config, shown)
     inserts = {f"example {name}": f"```\n{text}\n```\n" for name, text in found.items()}

@@ -12,6 +12,8 @@ from typing import Final
 
 #: Processes inherit this variable, so that a child is known by it wherever it went.
 VARIABLE: Final = "ONCEPROOF_MARK"
+#: How long children may take to go, in real ms, once their driver was killed.
+PATIENCE_MS: Final = 200
 _PROC: Final = Path("/proc")
 
 
@@ -37,7 +39,7 @@ class Mark:
                         found.append(int(entry.name))
         return found
 
-    def end(self, patience_ms: int) -> int:
+    def end(self, patience_ms: int = PATIENCE_MS) -> int:
         """Kill what still runs after ``patience_ms`` (real time), and return how many there were."""
         until = time.monotonic() + patience_ms / 1000
         while (left := self.living()) and time.monotonic() < until:

@@ -93,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
     except OSError as problem:
         return refuse(f"{problem.filename or args.out}: {problem.strerror}; choose another --out")
     finally:
-        if left := mark.end(0):
+        if left := mark.end():
             note = f"note: {left} of the driver's processes outlived it and were ended; `onceproof doctor` says more"
             print(note, file=sys.stderr)
     report = render(path)

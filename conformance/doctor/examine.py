@@ -17,9 +17,6 @@ from conformance.drivers import PATIENCE_MS, Identity, identify
 from conformance.families.base import Family
 from statemachines.spec import load
 
-#: How long children may take to go, in real ms, once their driver was killed.
-_ORPHANS_MS: Final = 200
-
 
 @dataclass(frozen=True, slots=True)
 class Check:
@@ -177,7 +174,7 @@ def _listing() -> frozenset[str]:
 def _leavings(mark: Mark | None, before: frozenset[str]) -> Checked:
     """What is left when everything has ended."""
     notes = Notes()
-    if mark is not None and (left := mark.end(_ORPHANS_MS)):
+    if mark is not None and (left := mark.end()):
         what = "a process" if left == 1 else f"{left} processes"
         notes.bad(f"{what} outlived the driver: children stay in its process group, so that a kill reaches them")
     if new := sorted(_listing() - before):

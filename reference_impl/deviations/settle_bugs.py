@@ -29,7 +29,7 @@ class TrailingEventDropped(Enqueuer):
             lane = self._ledger.lane(tx, row.route.id, row.source)
             running = [e for e in lane if e.state == "processing"]
             if running:
-                self._ledger.move(tx, lane[-1].id, "collapse", item={"served": running[0].id}, **FREE)
+                self._ledger.move(tx, lane[-1].id, "collapse", item={}, **FREE)
         return stored
 
 

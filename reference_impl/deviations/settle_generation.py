@@ -177,9 +177,25 @@ class _IdIgnored(Lane):
 
 _claimer("comparisons-alone", "GEN-044", _ComparisonsAlone)
 _claimer("consumed-on-mixed-lanes-only", "GEN-046", _ConsumedOnMixedLanes)
-_claimer("admitted-is-consumed", "GEN-047", _AdmittedIsConsumed)
 _claimer("any-head-after-a-failure", "GEN-045", _AnyHead)
 _claimer("upper-end-by-ordinal-alone", "GEN-043", _IdIgnored)
+
+
+@GENERATION.plant("admitted-is-consumed", names="GEN-047", part="claimer")
+class AdmittedIsConsumed(Claimer):
+    """Counts a collapsed row as consumed as soon as the comparisons of some ended head admit it, and lets go of it."""
+
+    lane_class = _AdmittedIsConsumed
+
+    def take(self, route: str, source: str, now: Time, named: int | None) -> Held | None:
+        held = super().take(route, source, now, named)
+        if held is not None:
+            with self._store.transaction("claim.prune") as tx:
+                lane = self.lane_class(self._ledger.lane(tx, route, source))
+                for id_ in sorted(lane.consumed):
+                    mine = "UPDATE work_items SET served = NULL WHERE event = ? AND served = ?"
+                    tx.execute(mine, (id_, held.event))
+        return held
 
 
 # -- what a claim leaves on rows ---------------------------------------------------------------------------------------

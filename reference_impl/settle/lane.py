@@ -71,7 +71,8 @@ class Lane:
     def generation(self, head: Event) -> set[int]:
         """The members if this row were the head now, itself included."""
         boundary = self.boundary(head)
-        rows = [e.key for e in self.events.values() if e.id not in self.consumed and e.state != "processing"]
+        left = (e for e in self.events.values() if e.id not in self.consumed and e.state != "processing")
+        rows = [e.key for e in left if e is not boundary]
         if boundary is None:
             return set(self.between(rows, None, head.id))
         return set(self.between([*rows, boundary.key], boundary.id, head.id))

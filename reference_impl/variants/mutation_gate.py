@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from conformance.kit import AckLost, StoreFailed
 from reference_impl.mutation_host.answers import Answer, Voice
-from reference_impl.mutation_host.dispatch import Dispatcher
+from reference_impl.mutation_host.dispatch import Dispatcher, Winner
 from reference_impl.mutation_host.host import MutationHost
 from reference_impl.mutation_host.model import Call
 from reference_impl.mutation_host.supervision import Supervisor
@@ -17,13 +17,14 @@ _WISH: Final = "its caller has cancelled"
 _STATE: Final = "SELECT state FROM attempts WHERE caller = ? AND request_id = ? ORDER BY rowid DESC LIMIT 1"
 
 
-@GATE.plant("unsure-in-the-prepare", names="deadline-before-anchor/r2", part="dispatcher")
-class UnsureInThePrepare(Dispatcher):
-    """Answers unknown where the deadline passed ahead of the gate, and aborts the row all the same."""
+@GATE.plant("unsure-ahead-of-the-anchor", names="deadline-before-anchor/r2", part="dispatcher")
+class UnsureAheadOfTheAnchor(Dispatcher):
+    """Answers unknown, and makes no attempt, where the deadline passed ahead of the anchor."""
 
-    def _timed_out(self, attempt: str, voice: Voice) -> Answer:
-        self.abort(attempt, "abort_on_deadline", "timeout")
-        return voice.unknown("timeout", attempt)
+    def attempt(self, call: Call, voice: Voice) -> Answer | Winner:
+        if self._ports.clock.now("invoke.anchor_deadline").mono_ms >= call.deadline_mono_ms:
+            return voice.unknown("timeout")
+        return super().attempt(call, voice)
 
 
 class _Heeding(Dispatcher):

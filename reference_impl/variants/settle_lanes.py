@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from conformance.kit import Time
@@ -213,7 +214,9 @@ class _FreshReader(Reader):
     def read(self, held: Held) -> dict[str, Any]:
         with self._store.transaction("input.take") as tx:
             sql = f"{EVENT_SQL} WHERE e.route = ? AND e.source = ? ORDER BY e.event"
-            lane = Lane(Event.from_row(row) for row in tx.query(sql, (held.route, held.source)))
+            rows = [Event.from_row(row) for row in tx.query(sql, (held.route, held.source))]
+            # Membership is asked of a row that waits: this one is the head whose members are wanted.
+            lane = Lane(replace(e, state="pending") if e.id == held.event else e for e in rows)
             head = lane.events.get(held.event)
             if head is not None and head.token == held.token and self._routes[held.route].mode.coalesces:
                 for id_ in sorted(lane.generation(head) - {head.id}):

@@ -19,7 +19,8 @@ from tests.carriers.support import driven, opened
 Change = Callable[[Any], None]
 IDENTITY = {"v": 1, "name": "x", "version": "1", "families": ["mutation-host"], "rung": "L0"}
 ATTEMPT = {"attempt": "a", "request_id": "q", "operation": None, "connection": None, "caller": None, "key": None}
-ROWS = {"source": "store", "kinds": {"attempts": [{**ATTEMPT, "state": "Prepared", "settled_at": None}]}}
+ADMITTED = {"approval": None, "approval_reference": None}
+ROWS = {"source": "store", "kinds": {"attempts": [{**ATTEMPT, "state": "Prepared", "settled_at": None, **ADMITTED}]}}
 SEEN = {"classification": "applied", "attempt": None, "original_request_id": None, "replayed": False, "cause": None}
 ANSWER = {"version": "v1alpha2", "request_id": "q", "status": "success", "result": {"any": [1]}, "mutation": SEEN}
 INVOKE = {"name": "host.invoke", "args": {}}

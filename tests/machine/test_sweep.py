@@ -11,7 +11,7 @@ import pytest
 from conformance.kit.seam import POINT_CALLS
 from conformance.search import sweep
 from conformance.search.execute import Execution
-from conformance.search.plan import BUDGETS, make_plan, stratified
+from conformance.search.plan import BUDGETS, make_plan, reduced, spread, stratified, stratum
 from conformance.search.process import PAUSABLE
 from conformance.search.program import Program, pause_after
 from conformance.search.record import Recording, record
@@ -148,3 +148,17 @@ def test_a_fault_is_armed_right_after_the_start_of_its_process(material: sweep.M
     for program in sweep.single_faults(material):
         assert [op.op for op in program.ops[:2]] == ["start", "arm"]
     assert arm("w1", "x:begin", "fail").proc == "w1"
+
+
+def test_a_spread_beginning_knows_every_part_of_the_whole(nightly: tuple[Program, ...]) -> None:
+    ordered = spread(nightly)
+    assert sorted(p.id for p in ordered) == sorted(p.id for p in nightly)
+    strata = {stratum(p) for p in nightly}
+    assert {stratum(p) for p in ordered[: len(strata)]} == strata
+
+
+def test_a_reduced_budget_has_every_scenario_and_leaves_the_rest_for_later(nightly: tuple[Program, ...]) -> None:
+    first, rest = reduced(nightly, [SCENARIO.id], 10)
+    assert SCENARIO.id in {p.id for p in first}
+    assert 10 <= len(first) <= 11
+    assert sorted(p.id for p in (*first, *rest)) == sorted(p.id for p in nightly)

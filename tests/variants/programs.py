@@ -62,7 +62,7 @@ SHOWS: dict[str, tuple[Op, ...]] = {
     "drops-timeout-cause": (script("hold"), *CALL, LATE),
     "refuses-by-a-base-code": (script("definite-refusal"), *CALL),
     "recovery-says-why": (START, arm("w1", "invoke.open_gate:begin", "pause"), INVOKE, RESTART),
-    "unsure-in-the-prepare": (START, arm("w1", "invoke.prepare:begin", "pause"), INVOKE, LATE, resume("w1")),
+    "unsure-ahead-of-the-anchor": (START, arm("w1", "invoke.lookup:read", "pause"), INVOKE, LATE, resume("w1")),
     "remembers-cancel": (START, arm("w1", "invoke.prepare:begin", "pause"), INVOKE, *CANCEL, resume("w1")),
     "cancel-reads-back": (
         START,

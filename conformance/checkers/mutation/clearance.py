@@ -65,12 +65,12 @@ def _ahead_of_the_spend(index: Index) -> Iterator[Violation]:
     """
     if index.sampled or not any((m.entity, m.dest) == ("approval", "Spent") for m in index.moves):
         return
-    spending = [c.command for c in index.cases if c.policy.mode != "not_required"]
+    spending = {attempt for c in index.cases if c.policy.mode != "not_required" for attempt in made(index, c.command)}
     spent = opened = 0
     for move in index.moves:
         if (move.entity, move.dest) == ("approval", "Spent"):
             spent += 1
-        elif (move.entity, move.dest) == ("mutation_attempt", "Dispatching") and index.owner(move.id) in spending:
+        elif (move.entity, move.dest) == ("mutation_attempt", "Dispatching") and move.id in spending:
             opened += 1
             if opened > spent:
                 allowed = f"the spend ahead of the gate of attempt {move.id[-6:]}"

@@ -36,10 +36,10 @@ def first_settlement_is_kept(index: Index) -> Iterator[Finding]:
 
 
 def _settlements(index: Index) -> dict[str, tuple[int, str]]:
-    """The first settlement of each attempt: the event in which it was first seen, and the state."""
+    """The first settlement of each attempt that the rows show: the event in which it was first seen, and the state."""
     found: dict[str, tuple[int, str]] = {}
     for move in index.moves:
-        if move.entity == "mutation_attempt" and move.dest in TERMINAL:
+        if move.entity == "mutation_attempt" and move.dest in TERMINAL and move.id in index.attempts:
             found.setdefault(move.id, (move.seq, str(move.dest)))
     return found
 

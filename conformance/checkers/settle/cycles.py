@@ -73,7 +73,8 @@ def _broken_off(index: Index) -> Iterator[Violation]:
         if lane is None or not index.settled(lane):
             continue
         before, after = index.before(attempt.claim.seq), index.result_view(attempt.claim)
-        taken = [e for e in after.lane(lane) if e.collapsed and before.events[e.id].open]
+        known = before.events
+        taken = [e for e in after.lane(lane) if e.collapsed and e.id in known and known[e.id].open]
         cycle = [id_ for ids in components(e.key for e in taken) if len(ids) > 1 for id_ in ids]
         for command in index.commands if cycle else ():
             mine = command.cmd == "lane.input" and command.proc == attempt.proc and command.seq > attempt.claim.seq
@@ -115,14 +116,15 @@ def the_read_order_does_not_matter(index: Index) -> Iterator[Finding]:
         stored = {tuple(orders.get(r.id, 0) for r in sorted(p.rows, key=ingress_key)) for p, _ in by_lane.values()}
         if len({_pattern(s) for s in stored}) > 1:
             yield Met("stored-otherwise")
-        (one, first), (two, second) = list(by_lane.values())[:2]
-        if first != second:
-            yield Violation(
-                f"the order of lane {'/'.join(one.lane)}, {shown(one)}, for the same keys",
-                f"lane {'/'.join(two.lane)} came as {shown(two)}",
-                two.read.until,
-                "answer",
-            )
+        (one, first), *rest = by_lane.values()
+        for two, second in rest:
+            if first != second:
+                yield Violation(
+                    f"the order of lane {'/'.join(one.lane)}, {shown(one)}, for the same keys",
+                    f"lane {'/'.join(two.lane)} came as {shown(two)}",
+                    two.read.until,
+                    "answer",
+                )
 
 
 def _pattern(values: tuple[int, ...]) -> tuple[int, ...]:

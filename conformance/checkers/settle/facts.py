@@ -282,7 +282,7 @@ def _touching(index: Index, lane: Lane, seq: int) -> Iterator[int]:
     """Commands that may rightly change rows of a lane."""
     del lane
     for command in index.commands:
-        if command.seq > seq and command.cmd in ("lane.claim", "lane.finish", "lane.replay", "recover"):
+        if command.seq > seq and command.cmd in ("lane.claim", "lane.input", "lane.finish", "lane.replay", "recover"):
             yield command.seq
 
 

@@ -230,7 +230,8 @@ def blame_missing(index: Index, case: Case, x: Stored) -> str:
     marked = _marked(index, case, x)
     if marked is not None:
         return marked
-    if foreign_between(index, case, x):
+    contradicted = x.id in index.loaded and contradictory(case, x)
+    if not contradicted and foreign_between(index, case, x):
         return "GEN-033"
     if known.collapsed:
         return "GEN-028"
@@ -267,3 +268,9 @@ def foreign_between(index: Index, case: Case, x: Stored) -> list[Stored]:
 def inverted(a: Stored, b: Stored) -> bool:
     """Whether two stamped rows stand in ingress order other than by ordinal."""
     return bool(a.ordinal and b.ordinal) and before(a, b) != (ingress_key(a.key) < ingress_key(b.key))
+
+
+def contradictory(case: Case, x: Stored) -> bool:
+    """Whether the keys of a row contradict each other against head or boundary, or one of the three has no ordinal."""
+    ends = [case.head, *([case.boundary] if case.boundary is not None else [])]
+    return any(not e.ordinal for e in (x, *ends)) or any(inverted(x, e) for e in ends)

@@ -178,7 +178,7 @@ class Index(Timeline):
     def loaded(self) -> frozenset[int]:
         """The Ids of rows that an older version stored."""
         return frozenset(
-            row["id"] for c in self.commands if c.cmd == "lane.load_rows" and c.result.get("status") == "stored"
+            row["id"] for c in self.commands if c.cmd == "lane.load_rows"
             for row in c.args["rows"]
         )  # fmt: skip
 
@@ -267,9 +267,7 @@ class Index(Timeline):
 
     @cached_property
     def _born_ended(self) -> frozenset[int]:
-        return frozenset(
-            id_ for id_, birth in self.births.items() if birth.event.state not in ("pending", "processing")
-        )
+        return frozenset(id_ for id_, b in self.births.items() if id_ in self.loaded and not b.event.open)
 
     @property
     def born_ended(self) -> frozenset[int]:

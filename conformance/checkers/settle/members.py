@@ -261,7 +261,10 @@ def retries_keep_their_siblings(index: Index, case: Case) -> Iterator[str]:
     """Collapsed rows stay inputs when the head is retried, after a failure or a lost lease."""
     earlier = [a for a in index.of_head[case.head.id] if a.number < case.attempt.number]
     if earlier and len(case.must) > 1 and any(case.rows[id_].collapsed for id_ in case.must):
-        yield "after-failure" if earlier[-1].finishes else "after-lost-lease"
+        if any(f.args["outcome"] == "retryable" for f in earlier[-1].finishes):
+            yield "after-failure"
+        elif not earlier[-1].finishes:
+            yield "after-lost-lease"
 
 
 @member_checker("GEN-034")

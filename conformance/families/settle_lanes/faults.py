@@ -17,6 +17,8 @@ Ops = tuple[Op, ...]
 def _open(ops: Ops, index: int, *, alive: bool = False) -> set[str]:
     """The processes whose execution is open before an op, as far as the script tells; only of living ones if asked."""
     found: set[str] = set()
+    # Where a fault is armed on a process, nobody knows from the script whether its outcome was recorded.
+    struck = {op.proc for op in ops if op.op == "arm"}
     for op in ops[:index]:
         if alive and op.op == "kill":
             found.discard(op.proc)
@@ -24,7 +26,7 @@ def _open(ops: Ops, index: int, *, alive: bool = False) -> set[str]:
             found.clear()
         if op.op == "call" and op.args["cmd"] == "lane.claim":
             found.add(op.proc)
-        elif op.op == "call" and op.args["cmd"] == "lane.finish":
+        elif op.op == "call" and op.args["cmd"] == "lane.finish" and (alive or op.proc not in struck):
             found.discard(op.proc)
     return found
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from conformance.families.settle_lanes.commands import claim, deliver, execute, finish, load, read, replay, row
 from conformance.families.settle_lanes.config import BUDGET, PAST_BACKOFF_MS, PAST_LEASE_MS, PAST_WINDOW_MS
 from conformance.families.settle_lanes.scenarios import CRASHES, NEVER_MS, scenario
-from conformance.search.program import Op, kill, recover, start, time
+from conformance.search.program import SNAPSHOT, Op, kill, recover, start, time
 from conformance.search.scenario import Scenario
 
 
@@ -36,8 +36,9 @@ _KEYS: Final = (
             row(33, 0, 4, source="d"),
         ),
         load("s1", row(41, 5, 9, source="e"), row(42, 5, 1, source="e")),
-        load("s1", row(51, 5, 9, source="f"), _undue(52, 5, 1, source="f")),
+        load("s1", row(51, 5, 9, source="f"), _undue(52, 5, 9.5, source="f")),
         start("w1"),
+        SNAPSHOT,
         *_heads(2, 12, 22, 33, 42, 51),
     ),
     scenario(
