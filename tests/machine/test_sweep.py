@@ -150,7 +150,6 @@ def test_a_fault_is_armed_right_after_the_start_of_its_process(material: sweep.M
     assert arm("w1", "x:begin", "fail").proc == "w1"
 
 
-<<<<<<< HEAD
 def test_a_spread_beginning_knows_every_part_of_the_whole(nightly: tuple[Program, ...]) -> None:
     ordered = spread(nightly)
     assert sorted(p.id for p in ordered) == sorted(p.id for p in nightly)
@@ -163,7 +162,8 @@ def test_a_reduced_budget_has_every_scenario_and_leaves_the_rest_for_later(night
     assert SCENARIO.id in {p.id for p in first}
     assert 10 <= len(first) <= 11
     assert sorted(p.id for p in (*first, *rest)) == sorted(p.id for p in nightly)
-=======
+
+
 def test_an_outage_lasts_from_a_commit_until_the_process_ends(material: sweep.Material) -> None:
     assert list(sweep.outages(material)) == [], "few scripts ask for one"
     down = replace(material, scenario=replace(SCENARIO, strikes=SCENARIO.strikes | {"outage"}))
@@ -180,4 +180,3 @@ def test_an_outage_lasts_from_a_commit_until_the_process_ends(material: sweep.Ma
         assert {e.data["action"] for e in faults[1:]} <= {"fail"}, program.id
         assert not [e for e in history.events if e.kind == "missed"], program.id
         assert "Open" not in jobs(history).values(), "the next process finds the store in order"
->>>>>>> refs/heads/obs
