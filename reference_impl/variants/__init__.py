@@ -7,6 +7,7 @@ where a requirement itself leaves the choice.
 from reference_impl.planting import Planted
 from reference_impl.variants import (
     mutation,
+    mutation_approvals,
     mutation_gate,
     mutation_keys,
     mutation_outcomes,
@@ -20,6 +21,7 @@ from reference_impl.variants import (
 VARIANTS: tuple[Planted, ...] = (
     *mutation.ATTEMPTS.items,
     *mutation_gate.GATE.items,
+    *mutation_approvals.APPROVALS.items,
     *mutation_keys.KEYS.items,
     *mutation_recovery.RECOVERY.items,
     *mutation_outcomes.OUTCOMES.items,
