@@ -148,7 +148,7 @@ class _TakesOver(Sending):
 
 # Given a keyed original that hangs in Dispatching; when a duplicate's wait is over; then it hears unknown and the
 # remote count is unchanged. Here the duplicate takes the attempt over and sends.
-@ATTEMPTS_SECOND.plant("waiter-takes-over", names="MUT-014", part="host")
+@ATTEMPTS_SECOND.plant("waiter-takes-attempt-over", names="MUT-014", part="host")
 class WaiterTakesOver(SendingHost):
     """A duplicate whose wait ends while the original still is Dispatching takes it over and sends."""
 
