@@ -230,14 +230,15 @@ class Slots:
             if sender is None or place is None:
                 continue
             states = [(connection.seq, "Pending")]
+            # Who was killed hears no answer any more, whether or not the remote has noticed.
+            killed = sender.until if sender.outcome == "no-answer" else END
+            ended = min(connection.end_seq, killed)
             settled = None
-            if connection.end_seq < END:
-                unsent = (
-                    connection.how == "reset" and self._index.readings.get(_REFUSED) == "failed-by-declared-evidence"
-                )
-                known = (connection.known or unsent) and sender.outcome == "done"
-                states.append((connection.end_seq, "Replayable" if known else "Unresolved"))
-                settled = connection.end_seq if known else None
+            if ended < END:
+                refused = self._index.readings.get(_REFUSED) == "failed-by-declared-evidence"
+                known = (connection.known or (refused and connection.how == "reset")) and sender.outcome == "done"
+                states.append((ended, "Replayable" if known else "Unresolved"))
+                settled = ended if known else None
             name = f"c{connection.number}"
             self.generations[name] = Generation(name, "", sender, place, connection.seq, states, [], settled)
 
