@@ -162,8 +162,8 @@ def nothing_unresolved_is_evicted(index: Index) -> Iterator[Finding]:
         if not isinstance(room, int) or len(held) < room or any(g.holds(command.seq) for g in index.slots.of(place)):
             continue
         for generation in index.slots.generations.values():
-            state, after = generation.state(command.seq), generation.state(index.seen_by(command) + 1)
-            if state not in ("Pending", "Quarantined"):
+            state, after = generation.holds(command.seq), generation.state(index.seen_by(command) + 1)
+            if state not in ("Pending", "Quarantined") or generation.state(command.seq) in _RETIRED:
                 continue
             yield Met(state.lower())
             if after in _RETIRED:
