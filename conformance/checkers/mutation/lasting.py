@@ -113,7 +113,9 @@ def quarantine_has_no_way_out(index: Index) -> Iterator[Finding]:
         since = next((seq for seq, state in generation.states if state == "Quarantined"), None)
         if since is None:
             continue
-        yield from (Met(cell) for cell in _ordeals(index, generation, since))
+        # A reservation may lag behind: what it goes through counts from the settlement of its attempt.
+        settled = next((seq for seq, state in generation.attempt_states if state == "Indeterminate"), since)
+        yield from (Met(cell) for cell in _ordeals(index, generation, min(since, settled)))
         after = next(((seq, s) for seq, s in generation.states if seq > since and s != "Quarantined"), None)
         if after is not None:
             yield Violation(
