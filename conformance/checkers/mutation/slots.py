@@ -56,12 +56,15 @@ class Generation:
     def holds(self, seq: int) -> str | None:
         """The live state in which it holds its key ahead of an event; None when it does not.
 
-        What is gone without a known result still holds: nobody may remove it.
+        What is gone without a known result still holds: nobody may remove it. Beside an Indeterminate attempt a
+        reservation that lags behind acts as Quarantined (quarantine-atomicity).
         """
         at = bisect_left(self.states, seq, key=lambda s: s[0])
         live = next((s for _, s in reversed(self.states[:at]) if s not in ("Expired", GONE)), None)
         if not at or live is None:
             return None
+        if live == "Pending" and self.attempt_state(seq) == "Indeterminate":
+            live = "Quarantined"
         lost = self.states[at - 1][1] in ("Expired", GONE)
         if not lost:
             return live
