@@ -279,7 +279,7 @@ def older_rows_are_not_rewritten(index: Index) -> Iterator[Finding]:
 
 
 def _touching(index: Index, seq: int) -> Iterator[int]:
-    """Commands that may rightly change rows: where they were sent after a row was born, or were still under way then."""
+    """Commands that may rightly change rows: sent after a row was born, or still under way then."""
     acts = ("lane.claim", "lane.input", "lane.finish", "lane.replay", "recover")
     for command in index.commands:
         if command.cmd in acts and command.until > seq:
