@@ -1,6 +1,9 @@
 """Deviations: faults planted in the reference, each of which the suite has to find and name."""
 
 from reference_impl.deviations import (
+    field_keys,
+    field_mutation,
+    field_push,
     mutation_access,
     mutation_admission,
     mutation_approvals,
@@ -41,4 +44,7 @@ DEVIATIONS: tuple[Planted, ...] = (
     *settle_generation.GENERATION.items,
     *settle_order.ORDER.items,
     *settle_bugs.BUGS.items,
+    *field_mutation.FIELD.items,
+    *field_keys.FIELD.items,
+    *field_push.FIELD.items,
 )
