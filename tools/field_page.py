@@ -1,4 +1,4 @@
-"""The page of faults that really happened, from spec/field.yaml, the requirements and the deviations of the reference."""
+"""The page of faults that really happened: spec/field.yaml beside the requirements and the deviations."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ _HEAD = """# Faults that really happened, and what finds them
 
 <!-- Made by `python tools/write_docs.py` from spec/field.yaml; edit the sources, not this page. -->
 
-Every fault here was made by somebody, in earnest. {found} of {all} are realised by a *deviation*: the same fault, planted in
-the reference, which the suite has to find and to name. `onceproof mutants --only ID` shows it, [kill-matrix.md](kill-matrix.md)
-says on which schedules. The other {rest} stand here with the reason why nothing is planted: no black box shows them, or the
-requirement that speaks of them is not judged yet. `onceproof explain REQUIREMENT` says what a requirement demands.
+Every fault here was made by somebody, in earnest. {found} of {all} are realised by a *deviation*: the same fault,
+planted in the reference, which the suite has to find and to name. `onceproof mutants --only ID` shows it, and
+[kill-matrix.md](kill-matrix.md) says on which schedules. The other {rest} stand here with the reason why nothing is
+planted: no black box shows them, or the requirement that speaks of them is not judged yet. `onceproof explain ID` says
+what a requirement demands.
 
 | where it was seen | faults | planted and found | explained |
 | --- | --- | --- | --- |

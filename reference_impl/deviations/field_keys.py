@@ -139,14 +139,14 @@ class WaitsBeforeItCompares(Observer):
         return super().observe(call, seen or record, voice)
 
 
-@FIELD.plant("field-br29-closing-frees-the-key", names="RET-008", part="ledger", unguarded=True)
+@FIELD.plant("field-br29-closing-frees-the-key", names="REPLAY-012", part="ledger", unguarded=True)
 class ClosingFreesTheKey(Ledger):
     """BR-29: remembers a key for as long as its call is open, and forgets it with the outcome."""
 
     def close_reservation(self, tx: Transaction, attempt: str, state: str, now: Time) -> None:
         super().close_reservation(tx, attempt, state, now)
         if state in ("Completed", "Failed"):
-            tx.execute("DELETE FROM reservations WHERE attempt = ?", (attempt,))
+            tx.execute("UPDATE reservations SET state = 'Expired' WHERE attempt = ?", (attempt,))
 
 
 class _AdmitsHits(Admission):

@@ -67,7 +67,7 @@ class ReplayedForClass(Observer):
 
 @FIELD.plant("field-a24-expiry-with-grace", names="CODE-003", part="approvals")
 class ExpiryWithGrace(Approvals):
-    """A24: verifies a proof for five seconds behind its expiry, to which its spend keeps: two windows, and it shows which."""
+    """A24: verifies a proof for five seconds behind its expiry, to which its spend keeps: two windows."""
 
     def verified(self, call: Call, now: Time) -> Mapping[str, Any] | None:
         return super().verified(call, replace(now, wall_ms=now.wall_ms - 5_000))
@@ -136,7 +136,7 @@ class SpentBehindTheEffect(Dispatcher):
         return answer
 
 
-@FIELD.plant("field-p5a-failure-frees-the-key", names="RET-014", part="ledger", unguarded=True)
+@FIELD.plant("field-p5a-failure-frees-the-key", names="REPLAY-012", part="ledger", unguarded=True)
 class FailureFreesTheKey(Ledger):
     """P5a: whatever ends without a definite outcome deletes its reservation, so that a retry may try."""
 

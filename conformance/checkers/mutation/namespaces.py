@@ -59,8 +59,8 @@ def one_live_generation_for_namespace_and_key(index: Index) -> Iterator[Finding]
 def _taken_for_another_key(index: Index) -> Iterator[Violation]:
     """Calls that are shown what another key of their namespace holds, or hear a conflict on account of it.
 
-    Whatever an index makes of a key (a part, a hash, a spelling), it is one over the caller's key only if no two keys are
-    one in it. A refusal of a key, for its length say, is no such thing.
+    Whatever an index makes of a key (a part, a hash, a spelling), it is one over the caller's key only if it takes no
+    two keys for one. A refusal of a key, for its length say, is no such thing.
     """
     slots = index.slots
     for command, place in slots.keyed():
