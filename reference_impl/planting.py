@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -80,3 +82,11 @@ def _unguarded(statements: Statements) -> Statements:
         return tuple(s for s in statements(lifecycles) if "_guard_" not in s and "UNIQUE INDEX" not in s)
 
     return without
+
+
+def collected(package: str, path: Iterable[str]) -> tuple[Planted, ...]:
+    """Everything planted by the modules of a package, module by module in the order of their names."""
+    names = sorted(module.name for module in pkgutil.iter_modules(path))
+    modules = [importlib.import_module(f"{package}.{name}") for name in names]
+    collections = (c for module in modules for c in vars(module).values() if isinstance(c, Collection))
+    return tuple(planted for collection in collections for planted in collection.items)

@@ -30,7 +30,7 @@ class Fault:
 
 
 def field_faults(root: Path | None = None) -> tuple[Fault, ...]:
-    """All faults, in the order of the file. Raises SpecError with each breach of the schema and each id used twice."""
+    """All faults, in the order of the file. Raises SpecError: all breaches of the schema and each id used twice."""
     # Imported late: they need libraries that a program that only judges does without.
     from statemachines import schema, source_map  # noqa: PLC0415
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from conformance.report.model import Report
-from conformance.verdict import Standing
+from conformance.verdict import STATUSES, Standing
 from statemachines.plain import plain
 
 #: A server shows ten errors and ten warnings of one step and drops the rest without a word.
@@ -18,11 +18,12 @@ _WARNINGS: Final = ("unstable", "known-failure", "declared-gap")
 def workflow_commands(report: Report) -> str:
     """One workflow command for each finding, worst first; the last of a full kind says how many more there are."""
     happened = report.known
-    errors = [_message(s, happened) for s in report.standings if s.status in _ERRORS and report.verdict.exit == 1]
+    standings = sorted(report.standings, key=lambda s: STATUSES.index(s.status))
+    errors = [_message(s, happened) for s in standings if s.status in _ERRORS and report.verdict.exit == 1]
     errors += [("baseline", sentence) for sentence in report.untrue]
     if not errors and report.verdict.exit not in (0, 4):
         errors = [(report.verdict.verdict, report.verdict.why)]
-    warnings = [_message(s, happened) for s in report.standings if s.status in _WARNINGS]
+    warnings = [_message(s, happened) for s in standings if s.status in _WARNINGS]
     if report.verdict.exit == 4:
         warnings.append((report.verdict.verdict, report.verdict.why))
     notice = f"{report.verdict.verdict}: {report.verdict.why}"

@@ -1,10 +1,12 @@
 'use strict';
 // A small, honest idempotency-key store. It reserves a key, opens a gate once, sends one request, remembers the answer,
 // and never turns "unknown" into anything else. All state is in one SQLite file that several processes share.
+const fs = require('node:fs');
 const http = require('node:http');
 const path = require('node:path');
-const { randomUUID, createHash } = require('node:crypto');
+const { randomUUID } = require('node:crypto');
 const Database = require('better-sqlite3');
+const { Policy, isText, isObject } = require('./policy.js');
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS attempts (
@@ -13,6 +15,9 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS reservations (
     id TEXT PRIMARY KEY, namespace TEXT NOT NULL, key TEXT NOT NULL, fingerprint TEXT NOT NULL,
     attempt TEXT NOT NULL REFERENCES attempts(id), state TEXT NOT NULL, settled_at INTEGER, replay_expires_at INTEGER);
+  CREATE TABLE IF NOT EXISTS spends (
+    issuer TEXT NOT NULL, reference TEXT NOT NULL, attempt TEXT NOT NULL UNIQUE REFERENCES attempts(id),
+    PRIMARY KEY (issuer, reference));
   CREATE UNIQUE INDEX IF NOT EXISTS one_live_reservation ON reservations(namespace, key) WHERE state <> 'Expired';`;
 
 const LIMITS = { replay_retention_s: 86400, request_bytes: 65536, service_deadline_s: 20 };
@@ -23,28 +28,31 @@ const said = (classification, code, cause = null, result) => ({ classification, 
 const UNKNOWN = (cause) => said('unknown', 'outcome_unknown', cause);
 const NOT_ATTEMPTED = (code, cause) => said('not_attempted', code, cause);
 
-const isText = (v) => typeof v === 'string';
-const isObject = (v) => typeof v === 'object' && v !== null && !Array.isArray(v);
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const elapsed = () => performance.now();
-
-/** JSON with sorted members: equal text for equal values. */
-function canonical(v) {
-  if (Array.isArray(v)) return `[${v.map(canonical)}]`;
-  if (!isObject(v)) return JSON.stringify(v);
-  return `{${Object.keys(v).sort().map((k) => `${JSON.stringify(k)}:${canonical(v[k])}`)}}`;
-}
 
 class Store {
   constructor({ dir, fresh, remote, config, limits = {} }) {
     this.remote = remote;
-    this.config = config;
+    this.file = path.join(dir, 'configuration.json');
+    this.configure(config, fresh);
     this.limits = { ...LIMITS, ...limits };
     this.db = new Database(path.join(dir, 'keys.sqlite'), { fileMustExist: !fresh, timeout: 5000 });
     this.db.pragma('journal_mode = WAL');
     this.db.pragma('synchronous = FULL'); // a gate that a crash can close again would be no gate
     if (fresh) this.transaction(() => this.db.exec(SCHEMA));
   }
+
+  /** The document of the latest reset is in force for every process that works here, so it is read for each decision. */
+  configure(config, fresh) {
+    const text = JSON.stringify(config);
+    if (!fresh && fs.readFileSync(this.file, 'utf8') === text) return;
+    fs.writeFileSync(`${this.file}.${process.pid}`, text);
+    fs.renameSync(`${this.file}.${process.pid}`, this.file);
+  }
+
+  get config() { return JSON.parse(fs.readFileSync(this.file, 'utf8')); }
+  policy(context, request) { return new Policy(this.config, context, request, this.limits); }
 
   close() { this.db.close(); }
   transaction(work) { return this.db.transaction(work).immediate(); }
@@ -55,20 +63,24 @@ class Store {
 
   async invoke(context, request, onWait = () => {}) {
     const deadline = elapsed() + this.limits.service_deadline_s * 1000;
-    const refusal = this.admit(context, request);
+    const policy = this.policy(context, request);
+    const refusal = policy.refusal();
     if (refusal) return this.refuse(request, refusal);
     const call = {
-      attempt: randomUUID(), request, namespace: this.namespace(context), caller: context.caller,
-      key: request.idempotency_key ?? null, fingerprint: this.fingerprint(request),
+      attempt: randomUUID(), request, namespace: policy.namespace(), caller: context.caller,
+      key: request.idempotency_key ?? null, fingerprint: policy.fingerprint(),
     };
-    let prior;
+    let found;
     let lookedUp = call.key === null;
     try {
-      prior = this.transaction(() => {
-        const found = call.key === null ? undefined : this.lookUp(call);
+      // One transaction: whoever holds the key is seen, and whatever refuses a new attempt is decided, in one moment.
+      found = this.transaction(() => {
+        const prior = call.key === null ? undefined : this.lookUp(call);
         lookedUp = true;
-        if (!found) this.prepare(call);
-        return found;
+        if (prior) return { prior };
+        const judged = this.judge(policy, call);
+        if (!judged.refused) this.prepare(call);
+        return judged;
       });
     } catch (error) {
       this.complain('prepare', error);
@@ -78,45 +90,47 @@ class Store {
       this.tryTo('abort', () => this.settle(call.attempt, 'Prepared', 'Aborted', answer));
       return this.answer(request, null, answer);
     }
-    if (prior) {
-      if (prior.fingerprint !== call.fingerprint) return this.refuse(request, 'idempotency_conflict');
-      return this.observe(request, prior.attempt, deadline, onWait);
+    if (found.refused) return this.answer(request, null, found.refused);
+    if (found.prior) {
+      if (found.prior.fingerprint !== call.fingerprint) return this.refuse(request, 'idempotency_conflict');
+      const seen = await this.observe(request, found.prior.attempt, deadline, onWait);
+      const withdrawn = this.policy(context, request).withdrawn();
+      return withdrawn ? this.refuse(request, withdrawn) : seen;
     }
-    return this.answer(request, { id: call.attempt }, await this.dispatch(call, deadline));
+    const spent = found.proof ? this.spend(call, found.proof) : null;
+    const outcome = spent ? this.abort(call.attempt, NOT_ATTEMPTED(spent, spent)) : await this.dispatch(call, deadline);
+    return this.answer(request, { id: call.attempt }, outcome);
   }
 
-  /** Everything that is refused ahead of keys and attempts; the first refusal wins. */
-  admit(context, request) {
-    const r = request;
-    const wellFormed = isObject(r) && r.version === 'v1alpha2'
-      && [r.request_id, r.operation, r.connection, r.revision].every((t) => isText(t) && t !== '')
-      && isObject(r.input) && isText(r.input.marker)
-      && (r.idempotency_key === undefined || (isText(r.idempotency_key) && r.idempotency_key !== ''))
-      && Buffer.byteLength(JSON.stringify(r)) <= this.limits.request_bytes;
-    if (!wellFormed) return 'invalid_input';
-    const same = (c) => ['caller', 'tenant', 'realm', 'executor'].every((m) => (c[m] ?? null) === (context[m] ?? null));
-    const callers = this.config.callers.filter(same);
-    const operation = this.config.operations.find((o) => o.id === r.operation);
-    if (callers.length === 0) return 'forbidden';
-    if (operation && !callers.some((c) => c.may.includes(r.operation))) return 'forbidden';
-    if (!operation || operation.connection !== r.connection) return 'not_found';
-    if (operation.revision !== r.revision) return 'stale_description';
-    if (!operation.enabled) return 'forbidden';
-    if ((operation.idempotency === 'keyed') !== (r.idempotency_key !== undefined)) return 'invalid_input';
-    return null;
+  /** Whether a new attempt may be made: approval, credential, room. Nothing is spent here. */
+  judge(policy, call) {
+    const refused = (code, cause = code) => ({ refused: NOT_ATTEMPTED(code, cause) });
+    let proof;
+    if (policy.operation.approval !== 'not_required') {
+      if (!call.request.approval) return refused('approval_required');
+      proof = policy.proof(Date.now());
+      if (!proof) return refused('approval_refused');
+      const used = this.get('SELECT 1 FROM spends WHERE issuer = ? AND reference = ?', proof.issuer, proof.reference);
+      if (proof.spent || used) return refused('approval_replayed');
+    }
+    const credential = policy.connection?.credential.state ?? 'ready';
+    if (credential !== 'ready') return refused('unavailable', `credential_${credential}`);
+    const room = policy.config.capacity?.reservations;
+    const full = call.key !== null && room !== undefined
+      && this.get("SELECT count(*) AS n FROM reservations WHERE state <> 'Expired'").n >= room;
+    return full ? refused('capacity') : { proof };
   }
 
-  namespace(context) {
-    const origin = context.origin ?? { kind: 'direct', authority: this.config.instance };
-    return JSON.stringify([this.config.instance, context.tenant ?? null, context.realm ?? null, context.caller,
-      context.executor ?? null, origin.kind, origin.authority]);
-  }
-
-  fingerprint(request) {
-    const operation = this.config.operations.find((o) => o.id === request.operation);
-    const covered = [request.version, request.operation, request.connection, operation.connection_revision ?? '1',
-      request.revision, this.config.config_revision, request.input];
-    return createHash('sha256').update(canonical(covered)).digest('hex');
+  /** Uses an approval once, in a write of its own. Returns why the gate has to stay shut, or null. */
+  spend({ attempt }, { issuer, reference }) {
+    try {
+      this.run('INSERT INTO spends VALUES (?, ?, ?)', issuer, reference, attempt);
+      return null;
+    } catch (error) {
+      if (/^SQLITE_CONSTRAINT/.test(error.code)) return 'approval_replayed';
+      this.complain('spend', error);
+      return 'unavailable';
+    }
   }
 
   lookUp({ namespace, key }) {
@@ -192,7 +206,7 @@ class Store {
     const { effect, ...payload } = body;
     if (status === 200 && effect === 'done') return { state: 'Completed', answer: said('applied', null, null, payload) };
     if (status === 422 && effect === 'none') {
-      return { state: 'Failed', answer: said('refused', 'provider_refused', isText(body.code) ? body.code : null) };
+      return { state: 'Failed', answer: said('refused', 'forbidden', isText(body.code) ? body.code : null) };
     }
     return null;
   }
@@ -255,7 +269,7 @@ class Store {
   cancel(context, requestId) {
     const aborted = this.tryTo('cancel', () => this.transaction(() => this.db
       .prepare("SELECT id FROM attempts WHERE namespace = ? AND request_id = ? AND state = 'Prepared'").pluck()
-      .all(this.namespace(context), requestId)
+      .all(this.policy(context, {}).namespace(), requestId)
       .filter((id) => this.settle(id, 'Prepared', 'Aborted', NOT_ATTEMPTED('unavailable', 'cancelled'))).length));
     return { status: aborted ? 'aborted' : 'received' };
   }

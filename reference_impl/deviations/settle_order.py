@@ -113,7 +113,7 @@ _order("head-in-its-ingress-place", "ORDER-024", "Leaves the head where it arriv
 #: Wrong membership -> the requirement that it breaks. Two of the golden file are faults of the reading, below.
 MEMBERS: Final[Mapping[str, str]] = {
     "closure": "GEN-005",
-    "replay-slice": "GEN-005",
+    "replay-slice": "GEN-003",
     "ordinal-range": "GEN-004",
     "ingress-range": "GEN-003",
     "lane-switch": "GEN-003",

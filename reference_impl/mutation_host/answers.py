@@ -5,15 +5,28 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 from reference_impl.mutation_host.model import Record, Refusal
+from statemachines.spec import load
 
 Answer = dict[str, Any]
-#: The one base code under which every refusal of a provider is told; its own reason is the cause.
+#: The base code under which a refusal of a provider is told whose own reason is no base code; that is the cause.
 PROVIDER_REFUSAL: Final = "forbidden"
 #: Causes that are no code of spec/tables/codes.yaml, and the code that they are told under.
 _CODES: Final = {"cancelled": "timeout"}
+
+
+def provider_code(reason: str | None) -> str:
+    """The code of a provider's refusal: its reason where that is a base code, else one for all (mutation-profile 3)."""
+    return reason if reason is not None and reason in _base_codes() else PROVIDER_REFUSAL
+
+
+@cache
+def _base_codes() -> frozenset[str]:
+    rows = load().tables["codes"].rows
+    return frozenset(row.id for row in rows if row.then["group"] == "code" and row.then["base"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +63,7 @@ class Voice:
 
     def refused(self, attempt: str, code: str) -> Answer:
         """The provider's definitive refusal, as the live observer knows it."""
-        return self._error(PROVIDER_REFUSAL, self._observation("refused", attempt, None, False, code))
+        return self._error(provider_code(code), self._observation("refused", attempt, None, False, code))
 
     def replay(self, record: Record, classification: str) -> Answer:
         """The stored outcome of the original, with its own classification."""
@@ -60,7 +73,7 @@ class Voice:
         if classification == "unknown":
             return self._error("outcome_unknown", seen)
         if classification == "refused":
-            return self._error(PROVIDER_REFUSAL, seen)
+            return self._error(provider_code(record.cause), seen)
         cause = record.cause or "unavailable"
         return self._error(_CODES.get(cause, cause), seen)
 

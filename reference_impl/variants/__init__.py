@@ -4,27 +4,6 @@
 where a requirement itself leaves the choice.
 """
 
-from reference_impl.planting import Planted
-from reference_impl.variants import (
-    mutation,
-    mutation_gate,
-    mutation_keys,
-    mutation_outcomes,
-    mutation_recovery,
-    push,
-    push_workers,
-    settle,
-    settle_lanes,
-)
+from reference_impl.planting import Planted, collected
 
-VARIANTS: tuple[Planted, ...] = (
-    *mutation.ATTEMPTS.items,
-    *mutation_gate.GATE.items,
-    *mutation_keys.KEYS.items,
-    *mutation_recovery.RECOVERY.items,
-    *mutation_outcomes.OUTCOMES.items,
-    *push.WRITEBACKS.items,
-    *push_workers.WORKERS.items,
-    *settle.SETTLE.items,
-    *settle_lanes.LANES.items,
-)
+VARIANTS: tuple[Planted, ...] = collected(__name__, __path__)

@@ -19,6 +19,7 @@ DEAD = "mutation/recover-prepared"
 UNSENT = f"{_KEYED}/w1.invoke.open_gate:committed#1@crash/restart"
 UNANSWERED = f"{_KEYED}/remote@hold-kill/restart"
 DOWN = f"{_KEYED}/w1.invoke.open_gate:commit#1@lose-ack-committed+outage/restart"
+REVOKED = "mutation/revoked-keys"
 UNWRITTEN = f"{_KEYED}/w1.invoke.settle:commit#1@fail+outage/restart"
 
 OUTCOME_SCHEDULES = (
@@ -36,6 +37,7 @@ OUTCOME_SCHEDULES = (
     UNANSWERED,
     DOWN,
     UNWRITTEN,
+    REVOKED,
 )
 
 
@@ -50,13 +52,17 @@ def _row(schedule: str, state: str) -> History:
 
 
 def broken_outcomes() -> list[History]:
-    """OBS-002, 006 and 016 by their form, the others by a lie to a caller or in a row."""
-    plain, unanchored = history(_KEYED), history(NO_ANCHOR)
+    """OBS-002, 006, 010, 011 and 016 by their form, the others by a lie to a caller or in a row."""
+    plain, unanchored, revoked = history(_KEYED), history(NO_ANCHOR), history(REVOKED)
+    denied = told(revoked, "denied-k1")
+    refusal = revoked.events[denied].data["result"]
     code = {**unanchored.events[told(unanchored, "q1")].data["result"], "error": {"code": "not_attempted"}}
     return [
         observed(plain, told(plain, "q1"), cause=...),
         observed(plain, told(plain, "q8"), attempt=None),
         changed(unanchored, told(unanchored, "q1"), result=code),
+        changed(revoked, denied, result={**refusal, "mutation": {"classification": "applied"}}),
+        changed(revoked, denied, result={**refusal, "error": {"code": "not_found"}}),
         _lie(EMPTY, "q1", "applied", None),
         _lie(BARE, "q1", "refused", "provider_refused"),
         _lie(NO_ANCHOR, "q1", "unknown", "outcome_unknown"),

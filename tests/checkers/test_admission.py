@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.history import History
 from tests.checkers.edits import Edit, Mutant, code, message, observed, sent, succeeds
 from tests.checkers.histories import history, met, named
 
@@ -64,16 +63,12 @@ _ALL_STRANGERS = [f"s{n}" for n in range(1, 8)]
 _ALL_REFUSALS = [*(f"q{n}" for n in range(1, 10)), "q11", "q12"]
 
 
-def _own_words(h: History) -> History:
-    return message("q4: taken", "q4")(message("q2: taken", "q2")(h))
-
-
 NEAR: list[tuple[str, str, Edit]] = [
     ("a message that all strangers hear", STRANGERS, message("no", *_ALL_STRANGERS)),
     ("a message with each refusal", REFUSALS, message("no", *_ALL_REFUSALS)),
     ("another code for what is out of scope", REFUSALS, code("q7", "invalid_input")),
-    ("a message with each conflict", CONFLICTS, message("the key is taken", *(f"q{n}" for n in range(2, 7)))),
-    ("a conflict that repeats the caller's own words", UNSETTLED, _own_words),
+    ("a message with each conflict", CONFLICTS, message("the key is taken", *(f"q{n}" for n in range(2, 8)))),
+    ("a message with conflicts of every state", UNSETTLED, message("taken", "q2", "q4")),
     ("a cause of its own for a credential", CREDENTIALS, observed("q-missing", cause="sign in first")),
     ("a cause that is no code", REFUSED_BY_PROVIDER, observed("q1", cause="not today")),
     *(

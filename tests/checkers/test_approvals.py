@@ -106,7 +106,7 @@ NEAR: list[tuple[str, str, Edit]] = [
     ("no spends to be seen without an approval", "mutation/invoke-unkeyed", lambda h: without_kind(h, "spends")),
     ("a finer cause behind a failed spend", FAILED.format("commit"), observed("q1", cause="spend_unavailable")),
     ("a finer cause behind an uncertain spend", LOST.format("committed"), observed("q1", cause="spend_unsure")),
-    ("the call that carries it on fails otherwise", CARRIED, code("q4", "unavailable")),
+    ("a message beside the conflict of a call that carries it", CARRIED, message("taken", "q3")),
     ("a message beside approval_required", AXES, message("ask the board", "q-none", "q-once")),
     ("a message beside approval_replayed", AXES, message("ask the board", "q-old")),
 ]

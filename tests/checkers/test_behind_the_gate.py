@@ -64,12 +64,12 @@ class TestObs041:
     @pytest.mark.parametrize(("classification", "code"), [("not_attempted", "unavailable"), ("unknown", "unavailable")])
     def test_an_uncertain_gate_is_told_as_something_else(self, fault: str, classification: str, code: str) -> None:
         h = history(DOWN.format(fault))
-        assert named(answer_says(h, told(h, "q1"), classification, code)) == {"OBS-041"}
+        assert "OBS-041" in named(answer_says(h, told(h, "q1"), classification, code))
 
     @pytest.mark.parametrize("cause", [None, "timeout"])
     def test_an_uncertain_gate_has_another_cause(self, cause: str | None) -> None:
         h = history(DOWN.format("lose-ack-committed"))
-        assert named(observed(h, told(h, "q1"), cause=cause)) == {"OBS-041"}
+        assert "OBS-041" in named(observed(h, told(h, "q1"), cause=cause))
 
     def test_near_miss_the_ledger_is_back(self) -> None:
         h = history(BACK)
@@ -106,7 +106,7 @@ class TestObs058:
     )
     def test_a_failed_record_changes_the_answer(self, fault: str, classification: str, code: str) -> None:
         h = history(REFUSAL.format(fault))
-        assert named(answer_says(h, told(h, "q1"), classification, code)) == {"OBS-058"}
+        assert "OBS-058" in named(answer_says(h, told(h, "q1"), classification, code))
 
     def test_near_miss_the_row_says_indeterminate(self) -> None:
         h = history(REFUSAL.format("fail"))

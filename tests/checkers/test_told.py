@@ -48,7 +48,7 @@ class TestObs002:
     def test_a_null_attempt_is_missing(self) -> None:
         h = history(NO_ANCHOR)
         assert met(h, "OBS-002") >= {"no-attempt"}
-        assert named(observed(h, told(h, "q1"), attempt=...)) == {"OBS-002"}
+        assert "OBS-002" in named(observed(h, told(h, "q1"), attempt=...))
 
     def test_near_miss_an_answer_that_discloses_nothing(self) -> None:
         h = history(STALE)
@@ -76,7 +76,7 @@ class TestObs016:
 class TestObs021:
     @pytest.mark.parametrize("schedule", [EMPTY, MALFORMED])
     def test_a_status_of_success_is_told_as_applied(self, schedule: str) -> None:
-        assert lies(schedule, "applied", None) == {"OBS-021"}
+        assert "OBS-021" in lies(schedule, "applied", None)
 
     def test_a_status_of_success_is_recorded_as_completed(self) -> None:
         h = history(EMPTY)
@@ -91,7 +91,7 @@ class TestObs021:
 class TestObs022:
     @pytest.mark.parametrize("schedule", [UNPROVEN, UNAUTHORISED])
     def test_a_bare_status_is_told_as_refused(self, schedule: str) -> None:
-        assert lies(schedule, "refused", "provider_refused") == {"OBS-022"}
+        assert "OBS-022" in lies(schedule, "refused", "provider_refused")
 
     def test_a_bare_status_is_recorded_as_failed(self) -> None:
         h = history(UNPROVEN)
@@ -106,7 +106,7 @@ class TestObs022:
 class TestObs045:
     @pytest.mark.parametrize(("classification", "code"), [("unknown", "outcome_unknown"), ("applied", "timeout")])
     def test_success_is_told_as_something_else(self, classification: str, code: str) -> None:
-        assert lies(PLAIN, classification, code) == {"OBS-045"}
+        assert "OBS-045" in lies(PLAIN, classification, code)
 
     def test_success_is_recorded_as_something_else(self) -> None:
         h = history(PLAIN)
@@ -123,7 +123,7 @@ class TestObs046:
         [("not_attempted", "not_allowed"), ("unknown", "outcome_unknown"), ("refused", "outcome_unknown")],
     )
     def test_a_refusal_is_told_as_something_else(self, classification: str, code: str) -> None:
-        assert lies(REFUSED, classification, code) == {"OBS-046"}
+        assert "OBS-046" in lies(REFUSED, classification, code)
 
     def test_a_refusal_is_recorded_as_something_else(self) -> None:
         h = history(REFUSED)
@@ -145,11 +145,11 @@ class TestObs049:
     @pytest.mark.parametrize("schedule", [BROKEN, UNPROVEN, EMPTY])
     @pytest.mark.parametrize(("classification", "code"), [("unknown", "unavailable"), ("not_attempted", "unavailable")])
     def test_an_open_effect_is_told_as_something_else(self, schedule: str, classification: str, code: str) -> None:
-        assert lies(schedule, classification, code) == {"OBS-049"}
+        assert "OBS-049" in lies(schedule, classification, code)
 
     @pytest.mark.parametrize(("classification", "code"), [("applied", None), ("refused", "provider_refused")])
     def test_an_error_of_the_server_is_believed(self, classification: str, code: str | None) -> None:
-        assert lies(BROKEN, classification, code) == {"OBS-049"}
+        assert "OBS-049" in lies(BROKEN, classification, code)
 
     def test_near_miss_a_cause_of_the_hosts_own(self) -> None:
         h = history(BROKEN)

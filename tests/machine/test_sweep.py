@@ -162,3 +162,21 @@ def test_a_reduced_budget_has_every_scenario_and_leaves_the_rest_for_later(night
     assert SCENARIO.id in {p.id for p in first}
     assert 10 <= len(first) <= 11
     assert sorted(p.id for p in (*first, *rest)) == sorted(p.id for p in nightly)
+
+
+def test_an_outage_lasts_from_a_commit_until_the_process_ends(material: sweep.Material) -> None:
+    assert list(sweep.outages(material)) == [], "few scripts ask for one"
+    down = replace(material, scenario=replace(SCENARIO, strikes=SCENARIO.strikes | {"outage"}))
+    made = list(sweep.outages(down))
+    assert {p.id.split("@")[1] for p in made} == {
+        "fail+outage/restart",
+        "lose-ack-committed+outage/restart",
+        "lose-ack-rolled_back+outage/restart",
+    }
+    for program in made:
+        history = Execution(program, carrier(), TINY.contract).run()
+        faults = [e for e in history.events if e.kind == "fault"]
+        assert faults[0].data["outage"] is True, program.id
+        assert {e.data["action"] for e in faults[1:]} <= {"fail"}, program.id
+        assert not [e for e in history.events if e.kind == "missed"], program.id
+        assert "Open" not in jobs(history).values(), "the next process finds the store in order"

@@ -5,6 +5,11 @@ A fault is armed by the name of the reference's own step: the programs are about
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from conformance.families.mutation_host.config import ALICE, given, host, operation
+from conformance.families.mutation_host.config import ask as request_for
 from conformance.families.mutation_host.scenarios import (
     CONFIG,
     DEADLINE_MS,
@@ -15,6 +20,7 @@ from conformance.families.mutation_host.scenarios import (
     housekeep,
     invoke,
 )
+from conformance.families.mutation_host.scenarios_approvals import SPENDING, pay
 from conformance.families.mutation_host.scenarios_keys import ask
 from conformance.search.program import FREE, RESTART, SETTLE, Op, Program, recover, release, script, start, time
 
@@ -98,6 +104,27 @@ SHOWS: dict[str, tuple[Op, ...]] = {
 }
 
 
+_LOST_SPEND = arm("w1", "invoke.spend:commit", "lose-ack", world="rolled_back")
+_SHAPE = {"members": {"n": "integer", "resource": "text"}, "required": []}
+_SHAPED = operation("thing.deep", input=_SHAPE, scope="resource")
+_SCOPED = host(_SHAPED, callers=[{**ALICE, "may": ["thing.deep"], "resources": ["r-1"]}])
+_OUTSIDE = request_for("w1", "q1", "thing.deep", given("m1", resource="r-2"), "k1")
+#: Those that are shown under another configuration: with it, in the same order.
+CONFIGURED: dict[str, tuple[Mapping[str, Any], tuple[Op, ...]]] = {
+    "missing-claim-refused": (SPENDING, (START, request_for("w1", "q1", "thing.claim", given("m1"), "k1"))),
+    "needless-approval-refused": (
+        SPENDING,
+        (START, request_for("w1", "q1", "thing.write", given("m1"), "k1", approval="ap1")),
+    ),
+    "out-of-scope-is-invalid": (_SCOPED, (START, _OUTSIDE)),
+    "unsure-spend-is-spent": (SPENDING, (START, _LOST_SPEND, pay("w1", "q1", "k1"), pay("w1", "q2", "k2"))),
+    # With a pause behind a look that this one does not take, the two find each other otherwise.
+    "index-decides-spend": (SPENDING, (START, arm("w1", "invoke.spend:tx-read", "fail"), pay("w1", "q1", "k1"))),
+}
+SHOWS |= {variant: ops for variant, (_, ops) in CONFIGURED.items()}
+
+
 def showing(variant: str) -> Program:
     """The program of a variant, with the epilogue."""
-    return Program(f"variants/{variant}", FAMILY, CONFIG, (*SHOWS[variant], *EPILOGUE), {})
+    config = CONFIGURED[variant][0] if variant in CONFIGURED else CONFIG
+    return Program(f"variants/{variant}", FAMILY, config, (*SHOWS[variant], *EPILOGUE), {})

@@ -30,7 +30,9 @@ def denial(index: Index, command: Command, seq: int) -> str | None:
     policy = Policy(index.config_at(seq), command.args["context"], command.request)
     first = policy.first
     if first == "access":
-        return "withdrawn" if policy.operation is None and policy.denial != "origin" else policy.denial
+        if policy.operation is None and policy.denial != "origin":
+            return "withdrawn"
+        return "caller" if policy.denial == "operation" else policy.denial
     return _CHECKS.get(first or "")
 
 

@@ -12,6 +12,8 @@ from conformance.checkers.mutation.index import Index
 from conformance.checkers.mutation.registry import CHECKERS
 from statemachines.spec import load
 
+#: The coordinates that conflicts are compared by; a route differs only together with its namespace.
+_AXES: Final = frozenset({"operation", "connection", "connection-revision", "input", "revision", "configuration"})
 #: What a conflict does not say; the request's own values may be repeated.
 _STATES: Final = frozenset({"Pending", "Replayable", "Quarantined", "Prepared", "Dispatching", "Completed", "Failed"})
 
@@ -131,7 +133,7 @@ def a_conflict_tells_no_axis(index: Index) -> Iterator[Finding]:
     """Whichever coordinate differs, the conflict is the same to the last member."""
     told: list[tuple[str, Case]] = []
     for case, _, _, differ in _conflicts(index):
-        if len(differ) == 1 and case.command.code == "idempotency_conflict":
+        if len(differ) == 1 and differ[0] in _AXES and case.command.code == "idempotency_conflict":
             told.append((differ[0], case))
     yield from _all_alike(told, "the same conflict for whichever coordinate differs")
 

@@ -113,7 +113,9 @@ def quarantine_has_no_way_out(index: Index) -> Iterator[Finding]:
         since = next((seq for seq, state in generation.states if state == "Quarantined"), None)
         if since is None:
             continue
-        yield from (Met(cell) for cell in _ordeals(index, generation, since))
+        # A reservation may lag behind: what it goes through counts from the settlement of its attempt.
+        settled = next((seq for seq, state in generation.attempt_states if state == "Indeterminate"), since)
+        yield from (Met(cell) for cell in _ordeals(index, generation, min(since, settled)))
         after = next(((seq, s) for seq, s in generation.states if seq > since and s != "Quarantined"), None)
         if after is not None:
             yield Violation(
@@ -162,8 +164,8 @@ def nothing_unresolved_is_evicted(index: Index) -> Iterator[Finding]:
         if not isinstance(room, int) or len(held) < room or any(g.holds(command.seq) for g in index.slots.of(place)):
             continue
         for generation in index.slots.generations.values():
-            state, after = generation.state(command.seq), generation.state(index.seen_by(command) + 1)
-            if state not in ("Pending", "Quarantined"):
+            state, after = generation.holds(command.seq), generation.state(index.seen_by(command) + 1)
+            if state not in ("Pending", "Quarantined") or generation.state(command.seq) in _RETIRED:
                 continue
             yield Met(state.lower())
             if after in _RETIRED:

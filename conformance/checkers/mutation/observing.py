@@ -12,6 +12,7 @@ from conformance.checkers.mutation.index import Index
 from conformance.checkers.mutation.registry import CHECKERS
 from conformance.checkers.mutation.slots import RETENTION_MS, UNSETTLED, Generation, Meeting
 
+_SETTLERS: Final = frozenset({"recover", "host.cancel"})
 CLASSES: Final = {"Completed": "applied", "Failed": "refused", "Aborted": "not_attempted", "Indeterminate": "unknown"}
 
 
@@ -93,6 +94,9 @@ def the_loser_waits_for_the_terminal_record(index: Index) -> Iterator[Finding]:
             if generation.attempt_state(command.seq) not in UNSETTLED:
                 continue
             state = generation.attempt_state(index.seen_by(command) + 1)
+        elif any(c.cmd in _SETTLERS and generation.born < c.seq < command.until for c in index.commands):
+            # Without rows nobody can say what recovery or a cancel has settled.
+            continue
         else:
             state = generation.state(command.until)
         if command.code == CONFLICT:

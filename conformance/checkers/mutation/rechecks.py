@@ -247,11 +247,13 @@ def a_rival_at_the_index_is_a_conflict(index: Index) -> Iterator[Finding]:
 
 @CHECKERS.checker("REPLAY-037", "suite", "wire", "answer", "rows")
 def no_winner_rescues_who_lost_access(index: Index) -> Iterator[Finding]:
-    """A candidate that would be refused, with a winner to observe, and without access by then: a plain refusal."""
-    stalled = {f.command.seq for f in index.faults if f.command is not None and f.action == "hang"}
+    """A candidate that would be refused, with a winner to observe, and without access by then: a plain refusal.
+
+    What it would be refused for came with the loss of access, behind the winner: whatever it says was decided later.
+    """
     for race in races(index):
         lost = denial(index, race.command, race.command.until)
-        if lost is None or race.command.seq in stalled or race.axes:
+        if lost is None or race.axes:
             continue
         yield Met("revoked")
         if _answered(index, race.command) and (race.command.mutation or race.command.code in (None, CONFLICT)):

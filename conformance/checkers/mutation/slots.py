@@ -56,12 +56,15 @@ class Generation:
     def holds(self, seq: int) -> str | None:
         """The live state in which it holds its key ahead of an event; None when it does not.
 
-        What is gone without a known result still holds: nobody may remove it.
+        What is gone without a known result still holds: nobody may remove it. Beside an Indeterminate attempt a
+        reservation that lags behind acts as Quarantined (quarantine-atomicity).
         """
         at = bisect_left(self.states, seq, key=lambda s: s[0])
         live = next((s for _, s in reversed(self.states[:at]) if s not in ("Expired", GONE)), None)
         if not at or live is None:
             return None
+        if live == "Pending" and self.attempt_state(seq) == "Indeterminate":
+            live = "Quarantined"
         lost = self.states[at - 1][1] in ("Expired", GONE)
         if not lost:
             return live
@@ -230,14 +233,15 @@ class Slots:
             if sender is None or place is None:
                 continue
             states = [(connection.seq, "Pending")]
+            # Who was killed hears no answer any more, whether or not the remote has noticed.
+            killed = sender.until if sender.outcome == "no-answer" else END
+            ended = min(connection.end_seq, killed)
             settled = None
-            if connection.end_seq < END:
-                unsent = (
-                    connection.how == "reset" and self._index.readings.get(_REFUSED) == "failed-by-declared-evidence"
-                )
-                known = (connection.known or unsent) and sender.outcome == "done"
-                states.append((connection.end_seq, "Replayable" if known else "Unresolved"))
-                settled = connection.end_seq if known else None
+            if ended < END:
+                refused = self._index.readings.get(_REFUSED) == "failed-by-declared-evidence"
+                known = (connection.known or (refused and connection.how == "reset")) and sender.outcome == "done"
+                states.append((ended, "Replayable" if known else "Unresolved"))
+                settled = ended if known else None
             name = f"c{connection.number}"
             self.generations[name] = Generation(name, "", sender, place, connection.seq, states, [], settled)
 

@@ -49,7 +49,9 @@ def _orphans(index: Index, *, read: bool) -> dict[str, str]:
         connections = index.connections_of(command)
         if any(c.read for c in connections) != read:
             continue
-        cell = _cell(command, connections)
+        # One that has lost the acknowledgement of its gate was never going to send: judged, and no cell.
+        lost = any(_uncertain(f.action, f.changes) for f in store_faults(index, command))
+        cell = "" if lost else _cell(command, connections)
         found |= {a: cell for a in index.attempts_of(command) if rows.state(a) == "Dispatching"}
     return found
 
@@ -62,7 +64,8 @@ def _cell(command: Command, connections: list[Connection]) -> str:
 
 def _left_open(index: Index, orphans: Mapping[str, str], why: str) -> Iterator[Finding]:
     for attempt, cell in orphans.items():
-        yield Met(cell)
+        if cell:
+            yield Met(cell)
         yield from wrong_row(index, attempt, f"is Indeterminate in the end: {why}", _INDETERMINATE)
     yield from _repeated(index, orphans)
 

@@ -25,7 +25,8 @@ def denied_shows_no_metadata(index: Index) -> Iterator[Finding]:
         held = _held(index, command)
         if held is None:
             continue
-        yield Met(held)
+        if _admitted_before(index, command):
+            yield Met(held)
         if command.result.get("mutation") is not None:
             shown = ", ".join(k for k, v in command.mutation.items() if v is not None) or "an observation"
             allowed = f"no metadata of a mutation for {command.request_id}, which is denied"
@@ -49,7 +50,8 @@ def denied_keys_look_alike(index: Index) -> Iterator[Finding]:
             held = _held(index, command)
             if held is None:
                 continue
-            yield Met(held)
+            if _admitted_before(index, command):
+                yield Met(held)
             if _said(command) != _said(fresh[0]):
                 yield Violation(
                     f"the same refusal for {command.request_id} as for {fresh[0].request_id}, whose key is fresh",
@@ -67,6 +69,11 @@ def _denied(index: Index) -> Iterator[tuple[Command, str]]:
         lost = denial(index, command, command.seq)
         if lost is not None:
             yield command, lost
+
+
+def _admitted_before(index: Index, command: Command) -> bool:
+    """Whether the same call would have been admitted under an earlier configuration: its access was taken away."""
+    return any(denial(index, command, seq + 1) is None for seq, _ in index.configs if seq < command.seq)
 
 
 def _held(index: Index, command: Command) -> str | None:

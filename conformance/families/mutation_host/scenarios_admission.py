@@ -87,6 +87,7 @@ _KEYED: Final = host(operation("thing.write"), operation("thing.send"))
 _REBOUND: Final = edited(_KEYED, operations=[operation("thing.write", connection="conn-b"), operation("thing.send")])
 _REVISED: Final = edited(_KEYED, operations=[operation("thing.write", revision="r2"), operation("thing.send")])
 _RELOADED: Final = edited(_KEYED, config_revision="c2")
+_REROUTED: Final = edited(_KEYED, connections=[connection("conn-a", revision="2"), connection("conn-b")])
 _CONFLICTS: Final = (
     start("w1"),
     invoke("w1", "q1", "m1", "k1"),
@@ -98,8 +99,10 @@ _CONFLICTS: Final = (
     ask("w1", "q5", "thing.write", _M1, "k1", revision="r2"),
     start("o3", _RELOADED),
     invoke("w1", "q6", "m1", "k1"),
-    start("o4", _KEYED),
+    start("o4", _REROUTED),
     invoke("w1", "q7", "m1", "k1"),
+    start("o5", _KEYED),
+    invoke("w1", "q8", "m1", "k1"),
 )
 _UNSETTLED: Final = (
     script("apply-then-drop", "hold"),

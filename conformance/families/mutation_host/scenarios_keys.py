@@ -256,7 +256,7 @@ _CLOCK_JUMP = quiet(
 _UNTRUSTED_SETTLEMENT = quiet(
     "untrusted-settlement",
     (
-        *(start(p) for p in ("w1", "w2", "w3", "r1")),
+        *(start(p) for p in ("w1", "w2", "w3")),
         script("hold"),
         ask("w1", "q1", "k1"),
         time(0, wall_jump_ms=-_DAYS_MS, trusted=False),
@@ -264,10 +264,13 @@ _UNTRUSTED_SETTLEMENT = quiet(
         time(0, wall_jump_ms=_DAYS_MS, trusted=True),
         ask("w2", "q2", "k1", n=2),
         ask("w3", "q3", "k1"),
+        *(kill(p) for p in ("w1", "w2", "w3")),
+        start("r1"),
         recover("r1"),
         time(RETENTION_MS - 10_000),
-        ask("w2", "q4", "k1", n=2),
-        ask("w3", "q5", "k1"),
+        start("w4"),
+        ask("w4", "q4", "k1", n=2),
+        ask("w4", "q5", "k1"),
     ),
 )
 
