@@ -65,7 +65,7 @@ class ReplayedForClass(Observer):
         return {**answer, "mutation": {**seen, "classification": "not_attempted"}}
 
 
-@FIELD.plant("field-a24-expiry-with-grace", names="CODE-003", part="approvals")
+@FIELD.plant("field-a24-expiry-with-grace", names="APPR-007", part="approvals")
 class ExpiryWithGrace(Approvals):
     """A24: verifies a proof for five seconds behind its expiry, to which its spend keeps: two windows."""
 
