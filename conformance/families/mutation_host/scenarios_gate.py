@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import Final
 
 from conformance.families.mutation_host.scenarios import CONFIG, DEADLINE_MS, FAMILY, cancel, invoke
-from conformance.search.program import SETTLE, Op, crash_after, pause_after, recover, release, script, start, time
+from conformance.search.program import (
+    SETTLE,
+    Op,
+    crash_after,
+    pause_after,
+    pause_before,
+    recover,
+    release,
+    script,
+    start,
+    time,
+)
 from conformance.search.scenario import Scenario
 
 _NEVER: Final[frozenset[str]] = frozenset()
@@ -69,6 +80,36 @@ GATE_SCENARIOS: Final = (
             cancel("c1", "q2"),
             Op("resume", {"proc": "w1"}),
             cancel("c1", "q2"),
+            release("w1"),
+        ),
+        retry=_RETRY,
+        remote_faults=False,
+        strikes=_NEVER,
+    ),
+    # Two duplicates ask first and stand still, so that their time is over while the original still has some: one while
+    # it is Prepared, the other while it is Dispatching.
+    Scenario(
+        "mutation/deadline-of-waiter",
+        FAMILY,
+        CONFIG,
+        (
+            start("w2"),
+            pause_before("w2", "mutation_attempt", None, "Prepared"),
+            invoke("w2", "q2", "m1", "k1"),
+            time(5_000),
+            start("w3"),
+            pause_before("w3", "mutation_attempt", None, "Prepared"),
+            invoke("w3", "q3", "m1", "k1"),
+            time(5_000),
+            script("hold"),
+            start("w1"),
+            pause_after("w1", "mutation_attempt", None, "Prepared"),
+            invoke("w1", "q1", "m1", "k1"),
+            Op("resume", {"proc": "w2"}),
+            time(DEADLINE_MS - 9_000),
+            Op("resume", {"proc": "w1"}),
+            Op("resume", {"proc": "w3"}),
+            time(5_000),
             release("w1"),
         ),
         retry=_RETRY,
