@@ -1,4 +1,4 @@
-"""Runs the reference over ten seeds in both carriers, one line each. By hand: `python benchmarks/ten_seeds.py PROFILE...`.
+"""Runs the reference over ten seeds in both carriers, one line each. By hand: `python benchmarks/ten_seeds.py PROFILE`.
 
 Exit status 1 if any run is not conformant, left a cell unmet or missed a fault. The output is committed in
 benchmarks/results/ten_seeds_FAMILY.txt.
