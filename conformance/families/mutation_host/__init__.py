@@ -8,6 +8,7 @@ from conformance.families.mutation_host.scenarios import SCENARIOS, TAIL
 from conformance.families.mutation_host.scenarios_access import ACCESS
 from conformance.families.mutation_host.scenarios_admission import ADMISSION
 from conformance.families.mutation_host.scenarios_approvals import APPROVALS
+from conformance.families.mutation_host.scenarios_field import FIELD_SCENARIOS
 from conformance.families.mutation_host.scenarios_gate import GATE_SCENARIOS
 from conformance.families.mutation_host.scenarios_keys import KEY_SCENARIOS
 from conformance.families.mutation_host.scenarios_outcome import OUTCOME
@@ -21,6 +22,7 @@ MUTATION_HOST = Family(
         *SCENARIOS,
         *OUTCOME,
         *KEY_SCENARIOS,
+        *FIELD_SCENARIOS,
         *ACCESS,
         *RECHECKS,
         *APPROVALS,
