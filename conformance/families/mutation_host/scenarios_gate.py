@@ -9,6 +9,7 @@ from conformance.search.program import (
     SETTLE,
     Op,
     crash_after,
+    kill,
     pause_after,
     pause_before,
     recover,
@@ -20,6 +21,7 @@ from conformance.search.program import (
 from conformance.search.scenario import Scenario
 
 _NEVER: Final[frozenset[str]] = frozenset()
+#: The epilogue's process is started first; a script that has started it leaves that out.
 _RETRY: Final = (start("e1"), recover("e1"), SETTLE, invoke("e1", "q8", "m1", "k1"), invoke("e1", "q1", "m1", "k1"))
 
 
@@ -43,7 +45,8 @@ GATE_SCENARIOS: Final = (
         remote_faults=False,
         strikes=frozenset({"crash"}),
     ),
-    # A crash ahead of the gate, whose abort fails at first: a caller asks before the abort is durable, and after.
+    # A crash ahead of the gate, whose abort fails at first: a caller asks before the abort is durable, and after. Who
+    # recovers is the same throughout.
     Scenario(
         "mutation/abort-put-off",
         FAMILY,
@@ -52,16 +55,36 @@ GATE_SCENARIOS: Final = (
             start("w1"),
             crash_after("w1", "mutation_attempt", None, "Prepared"),
             invoke("w1", "q1", "m1", "k1"),
-            start("r1"),
-            at_commit("r1", "fail", "mutation_attempt", "Prepared", "Aborted"),
-            recover("r1"),
+            start("e1"),
+            at_commit("e1", "fail", "mutation_attempt", "Prepared", "Aborted"),
+            recover("e1"),
             start("w2"),
             invoke("w2", "q2", "m1", "k1"),
             time(DEADLINE_MS + 1_000),
-            recover("r1"),
+            recover("e1"),
             invoke("w2", "q3", "m1", "k1"),
         ),
-        retry=_RETRY,
+        retry=_RETRY[1:],
+        remote_faults=False,
+        strikes=_NEVER,
+    ),
+    # A crash behind the gate, whose settlement fails at first. The process that recovers goes on living, and no other
+    # does it in its place: its next pass has to settle.
+    Scenario(
+        "mutation/settlement-put-off",
+        FAMILY,
+        CONFIG,
+        (
+            script("hold"),
+            start("w1"),
+            invoke("w1", "q1", "m1", "k1"),
+            kill("w1"),
+            start("e1"),
+            at_commit("e1", "fail", "mutation_attempt", "Dispatching", "Indeterminate"),
+            recover("e1"),
+            time(DEADLINE_MS + 1_000),
+        ),
+        retry=_RETRY[1:],
         remote_faults=False,
         strikes=_NEVER,
     ),

@@ -135,6 +135,7 @@ _RECHECK = Scenario(
         "winner-then-unready": _winner("c2", _UNREADY),
         "rival-then-refused": _winner("c3", _NO_CLAIMS, n=2),
         "winner-then-revoked": _winner("c2", _NOBODY),
+        "revoked": (start("c1", _NOBODY),),
     },
     remote_faults=False,
     strikes=frozenset(),
