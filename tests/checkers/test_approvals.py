@@ -28,6 +28,8 @@ FAILED = "approvals/spend/w1.invoke.spend:{}#1@fail/continue"
 LOST = "approvals/spend/w1.invoke.spend:commit#1@lose-ack-{}/continue"
 LATER = "approvals/after-retention"
 CARRIED = "approvals/carried"
+BOUND = "approvals/bound"
+NEEDLESS = "approvals/needless"
 #: The calls of one scenario that are refused for what they present.
 REFUSED = [
     f"q-{axis}"
@@ -69,6 +71,15 @@ MUTANTS: list[Mutant] = [
     ("APPR-006", AXES, code("q-order", "approval_refused")),
     ("APPR-007", AXES, code("q-expiry", "approval_replayed")),
     ("APPR-007", AXES, sent("q-issuer")),
+    ("APPR-003", BOUND, sent("thing.pay-by-origin")),
+    ("APPR-003", BOUND, sent("thing.claim-for-executor")),
+    ("APPR-004", BOUND, sent("thing.claim-by-operation")),
+    ("APPR-006", BOUND, sent("thing.pay-with-more")),
+    ("APPR-006", BOUND, code("thing.claim-for-more", "approval_replayed")),
+    ("APPR-007", BOUND, sent("no-list-thing.pay")),
+    ("APPR-007", BOUND, code("no-issuer-thing.claim", "forbidden")),
+    ("APPR-015", NEEDLESS, spend_of("ap-unkeyed")),
+    ("APPR-015", NEEDLESS, spend_of("ev-keyed")),
     ("APPR-009", AXES, code("q-old", "approval_refused")),
     ("APPR-009", AXES, sent("q-old")),
     ("APPR-009", SPEND, sent("q7")),
