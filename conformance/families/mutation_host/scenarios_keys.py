@@ -73,7 +73,7 @@ def quiet(name: str, ops: tuple[Op, ...], config: Mapping[str, Any] = CONFIG, re
 
 
 _WRITE: Final[Mapping[str, Any]] = _operations(CONFIG)[0]
-#: Two more keyed operations that differ from the first in their names alone: in the last part, and in what qualifies it.
+#: Two more keyed operations, of which one differs in the last part of its name and one in what qualifies it.
 TWO: Final = {
     **CONFIG,
     "operations": [*_operations(CONFIG), {**_WRITE, "id": "thing.copy"}, {**_WRITE, "id": "note.write"}],
@@ -263,9 +263,14 @@ _CLOCK_JUMP = quiet(
     (
         start("w1"),
         ask("w1", "q1", "k1"),
+        start("g2"),
+        housekeep("g2"),
         time(0, wall_jump_ms=_DAYS_MS, trusted=False),
+        # One housekeeper is new, one has known better times, and one has settled the key itself.
         start("g1"),
         housekeep("g1"),
+        housekeep("g2"),
+        housekeep("w1"),
         start("w2"),
         ask("w2", "q2", "k1"),
         kill("w1"),
@@ -321,6 +326,7 @@ _SETTLED_LATE = quiet(
         ask("w1", "q1", "k1"),
         time(_DAYS_MS),
         start("r1"),
+        housekeep("r1"),
         recover("r1"),
         ask("r1", "q2", "k1"),
     ),
