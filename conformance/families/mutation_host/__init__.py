@@ -12,6 +12,7 @@ from conformance.families.mutation_host.scenarios_bound import BOUND_SCENARIOS
 from conformance.families.mutation_host.scenarios_field import FIELD_SCENARIOS
 from conformance.families.mutation_host.scenarios_gate import GATE_SCENARIOS
 from conformance.families.mutation_host.scenarios_keys import KEY_SCENARIOS
+from conformance.families.mutation_host.scenarios_lag import LAG_SCENARIOS
 from conformance.families.mutation_host.scenarios_outcome import OUTCOME
 from conformance.families.mutation_host.scenarios_recheck import RECHECKS
 from conformance.families.mutation_host.scenarios_spend import SPEND_SCENARIOS
@@ -31,6 +32,7 @@ MUTATION_HOST = Family(
         *GATE_SCENARIOS,
         *SPEND_SCENARIOS,
         *BOUND_SCENARIOS,
+        *LAG_SCENARIOS,
     ),
     tail=TAIL,
     contract=lambda _: EffectContract(),
