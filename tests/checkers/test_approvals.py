@@ -48,6 +48,10 @@ def _prepared(h: History) -> History:
     return row_becomes(h, attempt(h, "q1"), told(h, "q1"), state="Prepared")
 
 
+def _nameless(h: History) -> History:
+    return row_becomes(h, attempt(h, "q1"), 0, request_id=None)
+
+
 def _unspent(request_id: str) -> Edit:
     return spends(lambda _: [], lambda h: told(h, request_id))
 
@@ -95,6 +99,7 @@ MUTANTS: list[Mutant] = [
     ("APPR-017", LOST.format("committed"), _after_fault),
     ("APPR-017", LOST.format("rolled_back"), _after_fault),
     ("APPR-018", FAILED.format("commit"), _prepared),
+    ("APPR-018", FAILED.format("begin"), lambda h: drop_row(h, attempt(h, "q1"), 0)),
     ("APPR-018", LOST.format("committed"), observed("q1", classification="unknown")),
     ("APPR-019", CANCELLED, _unspent("q1")),
     ("APPR-019", CANCELLED, sent("q7")),
@@ -113,6 +118,7 @@ NEAR: list[tuple[str, str, Edit]] = [
     ("another answer once the retention is over", LATER, code("q3", "approval_refused")),
     ("the same reference of another issuer", SPEND, spends(_other_issuer, lambda h: told(h, "q1"))),
     ("a driver that shows no spends", SPEND, lambda h: without_kind(h, "spends")),
+    ("rows that do not say whose attempt it is", FAILED.format("commit"), _nameless),
     ("no spends to be seen, and a cancel", CANCELLED, lambda h: without_kind(h, "spends")),
     ("no spends to be seen without an approval", "mutation/invoke-unkeyed", lambda h: without_kind(h, "spends")),
     ("a finer cause behind a failed spend", FAILED.format("commit"), observed("q1", cause="spend_unavailable")),
