@@ -35,7 +35,7 @@ def superseding_clears_the_lease(index: Index) -> Iterator[Finding]:
         before, after = index.before(attempt.claim.seq), index.result_view(attempt.claim)
         for was, event in _newly_skipped(before, after, {attempt.head, *_skips(index, attempt.claim)}):
             lost = index.lease_lost(was.id, attempt.claim.seq)
-            yield Met("failed" if was.error is not None else "lease-lost" if lost else "never-claimed")
+            yield Met("lease-lost" if lost else "failed" if was.error is not None else "never-claimed")
             if event.token is not None:
                 yield Violation(
                     f"row {event.id} collapsed without a token", f"it keeps {event.token}", attempt.claim.until, "rows"

@@ -276,7 +276,9 @@ def failed_rows_bound_nothing(index: Index, case: Case) -> Iterator[str]:
         if row is None or not row.open or x == case.head.id or len(case.must) < 3:
             continue
         if index.tried(row, case.attempt.claim.seq):
-            yield "failed" if row.error is not None else "lease-lost"
+            # What a lost lease leaves in LastError is open, so it is no sign of a failure.
+            lost = row.error is None or index.lease_lost(row.id, case.attempt.claim.seq)
+            yield "lease-lost" if lost else "failed"
 
 
 @member_checker("GEN-028")
