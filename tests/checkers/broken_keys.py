@@ -26,6 +26,9 @@ PLAIN: Final = "mutation/invoke-keyed"
 LOST: Final = "mutation/invoke-keyed/remote@apply-then-drop/continue"
 BESIDE: Final = "mutation/invoke-keyed/remote@hold+duplicate+success/continue"
 OTHER: Final = "mutation/other-request"
+NOTHING: Final = "mutation/other-request-without-effect"
+LAGGING: Final = "mutation/untrusted-without-effect"
+UNOPENED: Final = "mutation/settled-late"
 NAMES: Final = "mutation/namespaces"
 SPELL: Final = "mutation/key-spelling"
 RIVAL: Final = "mutation/rival-request"
@@ -163,12 +166,24 @@ MUTANTS: Final[dict[str, tuple[Mutant, ...]]] = {
     "KEY-008": (lacks(ORPHAN, "q1", after("r1")), holds(ORPHAN, "q1", after("r1"), attempt="other")),
     "KEY-022": (makes_none(NAMES, "a0"), makes_one(BESIDE, "q2")),
     "KEY-025": (makes_none(SPELL, "q2"), lambda: plainly_on(makes_none(SPELL, "q2")(), "q2")),
-    "KEY-034": (says(OTHER, "operation-k2", "applied"), sends(OTHER, "operation-k2", "w2")),
+    "KEY-034": (
+        says(OTHER, "operation-k2", "applied"),
+        sends(OTHER, "operation-k2", "w2"),
+        says(NOTHING, "source-k2", "refused", "invalid_request"),
+    ),
     "KEY-035": (says(OTHER, "connection-k2", "applied"), sends(OTHER, "connection-k2", "b1")),
-    "KEY-038": (says(OTHER, "revision-k2", "applied"), sends(OTHER, "revision-k2", "b2")),
+    "KEY-038": (
+        says(OTHER, "revision-k2", "applied"),
+        sends(OTHER, "revision-k2", "b2"),
+        says(NOTHING, "revision-k1", "not_attempted", "unavailable"),
+    ),
     "KEY-046": (plainly(OTHER, "same-k2", "idempotency_conflict"), plainly(BESIDE, "q2", "idempotency_conflict")),
     "RET-003": (lacks(JUMP, "q1", after("g1")), sends(JUMP, "q2", "w2")),
-    "RET-007": (holds(AGES, "q1", after("g1"), state="Expired"), sends(AGES, "q3", "w2")),
+    "RET-007": (
+        holds(AGES, "q1", after("g1"), state="Expired"),
+        holds(UNOPENED, "q1", after("r1"), state="Expired"),
+        sends(AGES, "q3", "w2"),
+    ),
     "RET-008": (
         holds(PLAIN, "q1", since("q1"), state="Pending"),
         stands(PLAIN, "q1", since("q1"), state="Dispatching"),
@@ -186,9 +201,14 @@ MUTANTS: Final[dict[str, tuple[Mutant, ...]]] = {
     "RET-016": (
         holds(UNTRUSTED, "q1", after("r1"), state="Pending"),
         stands(UNTRUSTED, "q1", since("q1"), settled_at=EPOCH_MS - 5),
+        holds(LAGGING, "q0", after("r2"), state="Pending"),
     ),
     "RET-025": (says(LASTS, "q2", "applied"), sends(AGES, "q2", "w2")),
-    "RET-027": (lacks(FULL, "q2", since("q4")), holds(FULL, "q3", since("q4"), state="Expired")),
+    "RET-027": (
+        lacks(FULL, "q2", since("q4")),
+        holds(FULL, "q3", since("q4"), state="Expired"),
+        holds(FULL, "q0", since("q4"), state="Expired"),
+    ),
     "RET-037": (says(UNTRUSTED, "q4", "applied"), lacks(UNTRUSTED, "q1", since("q2"))),
     "REPLAY-002": (sends(PLAIN, "q8", "e1"), makes_one(PLAIN, "q8")),
     "REPLAY-003": (

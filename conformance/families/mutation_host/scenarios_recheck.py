@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from conformance.families.mutation_host.scenarios import ALICE, CONFIG, FAMILY
 from conformance.families.mutation_host.scenarios_keys import ask, quiet
-from conformance.search.program import SETTLE, Op, crash_after, kill, recover, release, script, start, time
+from conformance.search.program import SETTLE, Op, kill, pause_after, recover, release, script, start, time
 from conformance.search.scenario import Scenario
 
 #: Where the suite's wall clock begins (:class:`conformance.search.process.VirtualTime`).
@@ -180,7 +180,7 @@ _FULL = quiet(
     "full-store",
     (
         start("w0"),
-        crash_after("w0", "mutation_attempt", None, "Prepared"),
+        pause_after("w0", "mutation_attempt", None, "Prepared"),
         ask("w0", "q0", "k0"),
         start("w1"),
         ask("w1", "q1", "k1"),
@@ -195,6 +195,7 @@ _FULL = quiet(
         ask("w2", "q7", "k3", n=2),
         kill("w1"),
         ask("w2", "q8", "k5"),
+        Op("resume", {"proc": "w0"}),
     ),
     {**CONFIG, "capacity": {"reservations": 4}},
 )
