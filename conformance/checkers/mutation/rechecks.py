@@ -6,6 +6,7 @@ REPLAY-032, REPLAY-036, REPLAY-037, REPLAY-038 of a candidate that missed and wo
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -32,10 +33,10 @@ def _reference(command: Command) -> str | None:
     return approval.get("reference") if isinstance(approval, Mapping) else None
 
 
-def _spent(index: Index, seq: int) -> frozenset[tuple[Any, Any]]:
-    """Attempt and reference of every spend in the last snapshot up to an event."""
+def _spent(index: Index, seq: int) -> Counter[tuple[Any, Any]]:
+    """How often each attempt has spent each reference in the last snapshot up to an event."""
     rows = index.rows_before(seq + 1)
-    return frozenset((s.get("attempt"), s.get("reference")) for s in (rows.spends if rows is not None else None) or ())
+    return Counter((s.get("attempt"), s.get("reference")) for s in (rows.spends if rows is not None else None) or ())
 
 
 def _guarded(index: Index, meeting: Meeting) -> Policy | None:
@@ -121,13 +122,14 @@ def the_original_approval_is_not_redeemed_again(index: Index) -> Iterator[Findin
 
 
 def _more_spent(index: Index, meeting: Meeting) -> frozenset[tuple[Any, Any]]:
-    """What was spent while a call observed, the original's own spend not counted."""
+    """What was spent while a call observed, the original's own spend not counted: that is one, and not two."""
     command = meeting.command
     if not index.rows or index.seen_by(command) > index.rows[-1].seq:
         return frozenset()
-    more = _spent(index, index.seen_by(command)) - _spent(index, command.seq)
+    before = _spent(index, command.seq)
     own = (meeting.generation.attempt, _reference(meeting.generation.owner))
-    return frozenset(s for s in more if s != own)
+    before[own] = max(before[own], 1)
+    return frozenset(_spent(index, index.seen_by(command)) - before)
 
 
 @CHECKERS.checker("REPLAY-023", "suite", "wire", "answer", "rows")
@@ -194,8 +196,7 @@ def _cause(index: Index, command: Command, winner: Generation) -> str | None:
         return "refused"
     if after.credential != "ready":
         return "unready"
-    spent = _spent(index, index.seen_by(command)) if index.rows else frozenset()
-    return "spent" if (winner.attempt, _reference(command)) in spent else None
+    return "spent" if _spent(index, index.seen_by(command))[winner.attempt, _reference(command)] else None
 
 
 def _observed(command: Command, race: Race, index: Index) -> bool:
