@@ -240,6 +240,7 @@ MUTANTS: Final[dict[str, tuple[Mutant, ...]]] = {
         plainly(GONE, "q1", "idempotency_conflict"),
         says(FREED, "q1", "not_attempted", "approval_refused"),
         plainly(FREED, "q1", "approval_required"),
+        says(RECHECK.format("revoked-unready"), "q1", "not_attempted", "unavailable"),
     ),
     "REPLAY-038": (
         says(RECHECK.format("winner-spends"), "q1", "not_attempted", "approval_replayed"),

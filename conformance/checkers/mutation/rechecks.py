@@ -254,9 +254,9 @@ def no_winner_rescues_who_lost_access(index: Index) -> Iterator[Finding]:
     Without a winner its own refusal is decided later as well, as long as it is that one which it hears: so it hears
     the same, and cannot tell a key that is held from a free one.
     """
-    for command in _refused_and_revoked(index):
-        yield Met("free")
-        if _answered(index, command) and command.code in _APPROVAL:
+    for command, cell in _refused_and_revoked(index):
+        yield Met(cell)
+        if _answered(index, command) and _hears_its_refusal(command, cell):
             allowed = f"an admission refusal of {command.request_id}, without an observation"
             yield Violation(allowed, command.told, command.until, "answer")
     for race in races(index):
@@ -269,8 +269,18 @@ def no_winner_rescues_who_lost_access(index: Index) -> Iterator[Finding]:
             yield Violation(allowed, race.command.told, race.command.until, "answer")
 
 
-def _refused_and_revoked(index: Index) -> Iterator[Command]:
-    """Candidates under a free key whose proof and access went with one configuration, and which did nothing."""
+def _hears_its_refusal(command: Command, cell: str) -> bool:
+    """Whether a candidate that made no attempt is told what it lost together with its access."""
+    if cell == "free":
+        return command.code in _APPROVAL
+    return command.code == "unavailable" and command.classification == "not_attempted" and not command.told_attempt
+
+
+def _refused_and_revoked(index: Index) -> Iterator[tuple[Command, str]]:
+    """Candidates under a free key that did nothing, whose access went with their proof or credential, as a cell.
+
+    One configuration took both, so that a refusal for the one was decided when the other was gone as well.
+    """
     slots = index.slots
     for command, place in slots.keyed():
         changed = next((seq for seq, _ in index.configs if command.seq < seq < command.until), None)
@@ -283,8 +293,12 @@ def _refused_and_revoked(index: Index) -> Iterator[Command]:
         held, left = before.presented(wall), after.presented(wall)
         if before.mode == "not_required" or held is None or held.fails or before.credential != "ready":
             continue
-        if (left is None or left.fails) and denial(index, command, command.until) is not None:
-            yield command
+        if denial(index, command, command.until) is None:
+            continue
+        if left is None or left.fails:
+            yield command, "free"
+        elif after.credential != "ready":
+            yield command, "unready"
 
 
 @CHECKERS.checker("REPLAY-038", "suite", "wire", "answer", "rows")

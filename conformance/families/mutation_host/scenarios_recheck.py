@@ -138,6 +138,7 @@ _RECHECK = Scenario(
         "rival-then-refused": _winner("c3", _NO_CLAIMS, n=2),
         "winner-then-revoked": _winner("c2", _NOBODY),
         "revoked": (start("c1", _NOBODY),),
+        "revoked-unready": (start("c1", {**_UNREADY, "callers": _LOCKED_OUT}),),
     },
     remote_faults=False,
     strikes=frozenset(),
