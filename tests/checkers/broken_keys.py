@@ -218,6 +218,7 @@ MUTANTS: Final[dict[str, tuple[Mutant, ...]]] = {
     "REPLAY-013": (
         says(BESIDE, "q2", "refused", "forbidden"),
         stands(BESIDE, "q1", lambda h: asked(h, "q2"), state="Dispatching"),
+        says("mutation/lost-race", "q1", "unknown", "outcome_unknown"),
     ),
     "REPLAY-016": (says(REVOKED.format("caller"), "q2", "applied"), says(REVOKED.format("result"), "q2", "unknown")),
     "REPLAY-017": (says(WAIT, "a-caller", "applied"), says(WAIT, "a-disabled", "unknown", "outcome_unknown")),
