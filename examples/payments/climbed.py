@@ -1,8 +1,8 @@
 """The payments host at rung L1: a gate ahead of the request, one request, durable rows, and the suite's time.
 
 Three things make L1 out of L0: commands run in a thread of their own, so that stdin is read meanwhile; all time comes
-from `set_time`; `snapshot` reads the rows. It judges keys by their text alone and knows no approvals, no credentials and
-no result visibility, which the suite says.
+from `set_time`; `snapshot` reads the rows. It is no whole host: it knows no approvals, no credentials, no result
+visibility and no cancel, and the suite says so.
 """
 
 import contextlib
@@ -28,10 +28,10 @@ KNOWN = {"Completed": "applied", "Failed": "refused", "Aborted": "not_attempted"
 SETTLED = {"Completed": "Replayable", "Failed": "Replayable", "Aborted": "Replayable", "Indeterminate": "Quarantined"}
 SERVICE_MS, RETENTION_MS = 20_000, 86_400_000
 SCHEMA = """
-CREATE TABLE IF NOT EXISTS attempts (attempt PRIMARY KEY, request_id, operation, connection, caller, key, state, settled_at,
-    code, result);
-CREATE TABLE IF NOT EXISTS reservations (reservation PRIMARY KEY, namespace, key, fingerprint, attempt, state, settled_at,
-    replay_expires_at);
+CREATE TABLE IF NOT EXISTS attempts
+    (attempt PRIMARY KEY, request_id, operation, connection, caller, key, state, settled_at, code, result);
+CREATE TABLE IF NOT EXISTS reservations
+    (reservation PRIMARY KEY, namespace, key, fingerprint, attempt, state, settled_at, replay_expires_at);
 CREATE UNIQUE INDEX IF NOT EXISTS live ON reservations (namespace, key) WHERE state <> 'Expired';
 """
 ROWS = {

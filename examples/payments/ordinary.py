@@ -4,12 +4,10 @@ Part one speaks the protocol: keep it. Part two is a tiny host that makes the dr
 REPLACE IT by calls to your implementation. Stdout carries only the protocol; use stderr for everything else.
 """
 
-import hashlib
 import http.client
 import json
 import sqlite3
 import sys
-import time
 import uuid
 from urllib.parse import urlsplit
 
@@ -83,6 +81,7 @@ def unsupported(feature, reason):
 
 # ---- part two: the implementation that everybody has: look the key up, POST, save what came back. --------------------
 
+
 class Host:
     def __init__(self, state_dir, remote, config):
         self.remote, self.config = remote, config
@@ -93,6 +92,7 @@ class Host:
         return {"status": "done", "settled": 0}
 
     def invoke(self, context, request, waits):
+        del context, waits  # whose key it is, and who else is under way: code of this kind does not ask
         key = request.get("idempotency_key")
         row = key and self.db.execute("SELECT body, id, request FROM payments WHERE key = ?", (key,)).fetchone()
         if row:
@@ -101,8 +101,10 @@ class Host:
         for _ in range(3):
             status, said = self.post(request)
             if status == 200:
-                self.db.execute("INSERT OR REPLACE INTO payments VALUES (?, ?, ?, ?)",
-                                (key, json.dumps(said), attempt, request["request_id"]))
+                self.db.execute(
+                    "INSERT OR REPLACE INTO payments VALUES (?, ?, ?, ?)",
+                    (key, json.dumps(said), attempt, request["request_id"]),
+                )
                 return self.told(request, "success", "applied", said, attempt, None)
             if status and status < 500:
                 return self.told(request, "error", "refused", None, attempt, None, "provider_refused")
@@ -112,8 +114,12 @@ class Host:
         base = urlsplit(self.remote)
         wire = http.client.HTTPConnection(base.hostname, base.port, timeout=20)
         try:
-            wire.request("POST", f"/effect/{request['operation']}", json.dumps(
-                {"marker": request["input"]["marker"], "input": request["input"]}), {"Content-Type": "application/json"})
+            wire.request(
+                "POST",
+                f"/effect/{request['operation']}",
+                json.dumps({"marker": request["input"]["marker"], "input": request["input"]}),
+                {"Content-Type": "application/json"},
+            )
             answer = wire.getresponse()
             return answer.status, json.loads(answer.read())
         except (OSError, http.client.HTTPException, ValueError):
@@ -122,8 +128,13 @@ class Host:
             wire.close()
 
     def told(self, request, status, classification, result, attempt, original, code=None):
-        mutation = {"classification": classification, "attempt": {"instance": self.config["instance"], "id": attempt},
-                    "original_request_id": original, "replayed": original is not None, "cause": code}
+        mutation = {
+            "classification": classification,
+            "attempt": {"instance": self.config["instance"], "id": attempt},
+            "original_request_id": original,
+            "replayed": original is not None,
+            "cause": code,
+        }
         said = {"version": "v1alpha2", "request_id": request["request_id"], "status": status, "mutation": mutation}
         return {**said, "result": result} if status == "success" else {**said, "error": {"code": code}}
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 import yaml
 
 from conformance.ci_step import arguments, step
+from conformance.cli import main as command
 from conformance.records import read_run
 from conformance.report.annotations import MOST, workflow_commands
 from conformance.report.model import build
