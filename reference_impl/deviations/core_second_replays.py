@@ -212,17 +212,6 @@ class RecheckConflictIsUnknown(MutationHost):
         return voice.unknown("unavailable") if conflict and step == "invoke.recheck" else answer
 
 
-# Given a candidate whose recheck found nobody, when a winner comes after it, then the refusal stands; here a replay.
-@REPLAYS_SECOND.plant("spent-looks-once-more", names="REPLAY-032", part="host")
-class SpentLooksOnceMore(MutationHost):
-    """Reads the index again behind an empty recheck when the approval was spent, to meet whoever spent it."""
-
-    def refuse(self, call: Call, refusal: Refusal, voice: Voice) -> Answer:
-        again = call.key is not None and refusal.code == "approval_replayed"
-        observed = self.look_up(call, "invoke.recheck", voice) if again else None
-        return super().refuse(call, refusal, voice) if observed is None else observed
-
-
 # Given a refused candidate, when its recheck cannot be read, then cause unavailable; here the cause of the refusal.
 @REPLAYS_SECOND.plant("unread-keeps-refusal-cause", names="REPLAY-036", part="host")
 class UnreadKeepsRefusalCause(MutationHost):
