@@ -191,6 +191,7 @@ class ReplayNeedsLiveClaim(_KnowingHost):
 
 
 # Given a missed candidate without its claim, when an exact winner reserves, then it observes; here approval_required.
+# Nobody sees it: a host whose second look comes right behind its first answers the same (pending.txt).
 @REPLAYS_SECOND.plant("missing-claim-not-rechecked", names="REPLAY-028", part="host")
 class MissingClaimNotRechecked(MutationHost):
     """Refuses a call without the event claim that it needs without a second look at the index."""
