@@ -246,6 +246,7 @@ MUTANTS: Final[dict[str, tuple[Mutant, ...]]] = {
     "REPLAY-038": (
         says(RECHECK.format("winner-spends"), "q1", "not_attempted", "approval_replayed"),
         sends(RECHECK.format("winner-spends"), "q1", "w1"),
+        says(RECHECK.format("winner-spends-and-is-held"), "q1", "not_attempted", "approval_replayed"),
     ),
     "REPLAY-039": (makes_none(NAMES, "a0"), makes_none(NAMES, "a1")),
     "REPLAY-040": (plainly(NAMES, "a0", "idempotency_conflict"), shows(NAMES, "a1", "q1")),
