@@ -191,6 +191,7 @@ class ReplayNeedsLiveClaim(_KnowingHost):
 
 
 # Given a missed candidate without its claim, when an exact winner reserves, then it observes; here approval_required.
+# Nobody sees it: a host whose second look comes right behind its first answers the same (pending.txt).
 @REPLAYS_SECOND.plant("missing-claim-not-rechecked", names="REPLAY-028", part="host")
 class MissingClaimNotRechecked(MutationHost):
     """Refuses a call without the event claim that it needs without a second look at the index."""
@@ -210,17 +211,6 @@ class RecheckConflictIsUnknown(MutationHost):
         answer = super().look_up(call, step, voice)
         conflict = answer is not None and answer.get("error") == {"code": "idempotency_conflict"}
         return voice.unknown("unavailable") if conflict and step == "invoke.recheck" else answer
-
-
-# Given a candidate whose recheck found nobody, when a winner comes after it, then the refusal stands; here a replay.
-@REPLAYS_SECOND.plant("spent-looks-once-more", names="REPLAY-032", part="host")
-class SpentLooksOnceMore(MutationHost):
-    """Reads the index again behind an empty recheck when the approval was spent, to meet whoever spent it."""
-
-    def refuse(self, call: Call, refusal: Refusal, voice: Voice) -> Answer:
-        again = call.key is not None and refusal.code == "approval_replayed"
-        observed = self.look_up(call, "invoke.recheck", voice) if again else None
-        return super().refuse(call, refusal, voice) if observed is None else observed
 
 
 # Given a refused candidate, when its recheck cannot be read, then cause unavailable; here the cause of the refusal.

@@ -129,14 +129,24 @@ def makes_one(schedule: str, request_id: str, since: Callable[[History], int] | 
     return lambda: edit_rows(history(schedule), more, begin(history(schedule)))
 
 
-def spends(schedule: str, request_id: str, reference: str) -> Mutant:
-    """One more use of an approval is in the rows from its answer on."""
-    row = {"spend": "again", "issuer": "desk", "reference": reference, "attempt": "other", "state": "Spent"}
+def _spends_for(h: History, request_id: str, reference: str, attempt_id: str) -> History:
+    row = {"spend": "again", "issuer": "desk", "reference": reference, "attempt": attempt_id, "state": "Spent"}
 
     def more(kinds: Kinds) -> Kinds:
         return {**kinds, "spends": [*kinds["spends"], row]}
 
-    return lambda: edit_rows(history(schedule), more, told(history(schedule), request_id))
+    return edit_rows(h, more, told(h, request_id))
+
+
+def spends(schedule: str, request_id: str, reference: str) -> Mutant:
+    """One more use of an approval is in the rows from its answer on."""
+    return lambda: _spends_for(history(schedule), request_id, reference, "other")
+
+
+def spends_twice(schedule: str, request_id: str, original: str, reference: str) -> Mutant:
+    """The same, entered for the attempt that has spent it already."""
+    h = schedule
+    return lambda: _spends_for(history(h), request_id, reference, str(attempt(history(h), original)))
 
 
 def shows(schedule: str, request_id: str, original: str) -> Mutant:
@@ -219,11 +229,16 @@ MUTANTS: Final[dict[str, tuple[Mutant, ...]]] = {
         says(APPROVED, "none", "not_attempted", "approval_required"),
         says(APPROVED, "invalid", "not_attempted", "approval_refused"),
     ),
-    "REPLAY-006": (says(APPROVED, "same", "not_attempted", "approval_replayed"), spends(APPROVED, "same", "a1")),
+    "REPLAY-006": (
+        says(APPROVED, "same", "not_attempted", "approval_replayed"),
+        spends(APPROVED, "same", "a1"),
+        spends_twice(APPROVED, "wait-same", "q3", "a3"),
+    ),
     "REPLAY-008": (says(RIVAL, "q1", "not_attempted", "unavailable"), makes_one(RIVAL, "q1", since("q2"))),
     "REPLAY-013": (
         says(BESIDE, "q2", "refused", "forbidden"),
         stands(BESIDE, "q1", lambda h: asked(h, "q2"), state="Dispatching"),
+        says("mutation/lost-race", "q1", "unknown", "outcome_unknown"),
     ),
     "REPLAY-016": (says(REVOKED.format("caller"), "q2", "applied"), says(REVOKED.format("result"), "q2", "unknown")),
     "REPLAY-017": (says(WAIT, "a-caller", "applied"), says(WAIT, "a-disabled", "unknown", "outcome_unknown")),
@@ -246,10 +261,12 @@ MUTANTS: Final[dict[str, tuple[Mutant, ...]]] = {
         plainly(GONE, "q1", "idempotency_conflict"),
         says(FREED, "q1", "not_attempted", "approval_refused"),
         plainly(FREED, "q1", "approval_required"),
+        says(RECHECK.format("revoked-unready"), "q1", "not_attempted", "unavailable"),
     ),
     "REPLAY-038": (
         says(RECHECK.format("winner-spends"), "q1", "not_attempted", "approval_replayed"),
         sends(RECHECK.format("winner-spends"), "q1", "w1"),
+        says(RECHECK.format("winner-spends-and-is-held"), "q1", "not_attempted", "approval_replayed"),
     ),
     "REPLAY-039": (makes_none(NAMES, "a0"), makes_none(NAMES, "a1")),
     "REPLAY-040": (plainly(NAMES, "a0", "idempotency_conflict"), shows(NAMES, "a1", "q1")),

@@ -132,10 +132,14 @@ def test_near_miss_a_late_winner_is_observed() -> None:
 
 def test_near_miss_a_candidate_that_got_through_before_its_access_went() -> None:
     # REPLAY-037: what it was admitted to is not called back, and nothing of it is a refusal.
-    h = history("mutation/recheck/w1.invoke.spend:begin#1@pause+revoked/continue")
+    through = "mutation/recheck/w1.invoke.spend:begin#1@pause+{}/continue"
+    h = history(through.format("revoked"))
     assert h.events[told(h, "q1")].data["result"]["mutation"]["classification"] == "applied"
     assert met(h, "REPLAY-037") == set()
     assert met(history(b.FREED), "REPLAY-037") == {"free"}
+    assert (
+        met(history("mutation/recheck/w1.invoke.spend:begin#1@pause+revoked-unready/continue"), "REPLAY-037") == set()
+    )
 
 
 def test_near_miss_a_refusal_that_no_winner_preceded() -> None:

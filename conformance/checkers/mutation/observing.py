@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from conformance.checkers.base import Finding, Met, Violation
+from conformance.checkers.mutation.coordinates import Coordinates
 from conformance.checkers.mutation.facts import TERMINAL, Command
 from conformance.checkers.mutation.fingerprint import CONFLICT, no_work
 from conformance.checkers.mutation.index import Index
@@ -84,6 +85,8 @@ def quarantined_is_observed_as_unknown(index: Index) -> Iterator[Finding]:
 def the_loser_waits_for_the_terminal_record(index: Index) -> Iterator[Finding]:
     """An exact request that comes while the original is open is answered once that is settled, and with its class.
 
+    So is one that missed and lost its key to the original in its course.
+
     Its own deadline, a cancel or a store that fails may end the wait before; a conflict is left to KEY-046.
     """
     for meeting in index.slots.meetings:
@@ -103,15 +106,28 @@ def the_loser_waits_for_the_terminal_record(index: Index) -> Iterator[Finding]:
             continue
         if state in TERMINAL:
             yield Met(str(state).lower())
-        told = command.classification
-        open_yet = state in UNSETTLED or state == "Pending"
-        if open_yet or (state in CLASSES and told != CLASSES[state]):
-            yield Violation(
-                f"{command.request_id} waits for {generation.owner.request_id} and hears its class",
-                f"the caller was told {told or command.code} while the original was {state}",
-                command.until,
-                "answer",
-            )
+        yield from _hears(command, generation, state)
+    for command, place, winner in _lost(index) if index.slots.by_rows else ():
+        if place.differing(winner.at) or index.slots.own_attempts(command) or not index.slots.undisturbed(command):
+            continue
+        state = winner.attempt_state(index.seen_by(command) + 1)
+        if command.code != CONFLICT:
+            if state in TERMINAL:
+                yield Met("lost-race")
+            yield from _hears(command, winner, state)
+
+
+def _hears(command: Command, generation: Generation, state: str | None) -> Iterator[Violation]:
+    """Violations of: the original is settled once this is answered, and the answer has its class."""
+    told = command.classification
+    open_yet = state in UNSETTLED or state == "Pending"
+    if open_yet or (state in CLASSES and told != CLASSES[state]):
+        yield Violation(
+            f"{command.request_id} waits for {generation.owner.request_id} and hears its class",
+            f"the caller was told {told or command.code} while the original was {state}",
+            command.until,
+            "answer",
+        )
 
 
 @CHECKERS.checker("REPLAY-008", "suite", "wire", "answer", "rows")
@@ -121,17 +137,8 @@ def a_candidate_that_lost_becomes_an_observer(index: Index) -> Iterator[Finding]
     What comes of it where approvals or credentials are asked for is left to REPLAY-028 and its neighbours.
     """
     slots = index.slots
-    for command, place in slots.keyed():
-        if any(g.holds(command.seq) for g in slots.of(place)):
-            continue
+    for command, place, winner in _lost(index):
         seen = index.seen_by(command)
-        winner = next(
-            (g for g in slots.of(place) if g.owner is not command and command.seq < g.born < command.until), None
-        )
-        if winner is None or any(g.owner is command and g.born < winner.born for g in slots.of(place)):
-            continue
-        if not slots.within_retention(winner, command.until) or index.reconfigured(command) or not place.plain:
-            continue
         axes = place.differing(winner.at)
         yield Met("different" if axes else "equal")
         allowed = f"{command.request_id} goes back to the key, which {winner.owner.request_id} has reserved meanwhile"
@@ -141,6 +148,21 @@ def a_candidate_that_lost_becomes_an_observer(index: Index) -> Iterator[Finding]
         elif slots.undisturbed(command) and not _observes(command, winner, bool(axes), seen):
             told = command.code or command.classification
             yield Violation(allowed, f"the caller was told {told}", command.until, "answer")
+
+
+def _lost(index: Index) -> Iterator[tuple[Command, Coordinates, Generation]]:
+    """The candidates that need neither approval nor credential, missed, and lost their key to another's generation."""
+    slots = index.slots
+    for command, place in slots.keyed():
+        if any(g.holds(command.seq) for g in slots.of(place)):
+            continue
+        winner = next(
+            (g for g in slots.of(place) if g.owner is not command and command.seq < g.born < command.until), None
+        )
+        if winner is None or any(g.owner is command and g.born < winner.born for g in slots.of(place)):
+            continue
+        if slots.within_retention(winner, command.until) and not index.reconfigured(command) and place.plain:
+            yield command, place, winner
 
 
 def _observes(command: Command, winner: Generation, different: bool, seen: int) -> bool:

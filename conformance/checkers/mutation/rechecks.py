@@ -6,6 +6,7 @@ REPLAY-032, REPLAY-036, REPLAY-037, REPLAY-038 of a candidate that missed and wo
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -32,10 +33,10 @@ def _reference(command: Command) -> str | None:
     return approval.get("reference") if isinstance(approval, Mapping) else None
 
 
-def _spent(index: Index, seq: int) -> frozenset[tuple[Any, Any]]:
-    """Attempt and reference of every spend in the last snapshot up to an event."""
+def _spent(index: Index, seq: int) -> Counter[tuple[Any, Any]]:
+    """How often each attempt has spent each reference in the last snapshot up to an event."""
     rows = index.rows_before(seq + 1)
-    return frozenset((s.get("attempt"), s.get("reference")) for s in (rows.spends if rows is not None else None) or ())
+    return Counter((s.get("attempt"), s.get("reference")) for s in (rows.spends if rows is not None else None) or ())
 
 
 def _guarded(index: Index, meeting: Meeting) -> Policy | None:
@@ -121,13 +122,14 @@ def the_original_approval_is_not_redeemed_again(index: Index) -> Iterator[Findin
 
 
 def _more_spent(index: Index, meeting: Meeting) -> frozenset[tuple[Any, Any]]:
-    """What was spent while a call observed, the original's own spend not counted."""
+    """What was spent while a call observed, the original's own spend not counted: that is one, and not two."""
     command = meeting.command
     if not index.rows or index.seen_by(command) > index.rows[-1].seq:
         return frozenset()
-    more = _spent(index, index.seen_by(command)) - _spent(index, command.seq)
+    before = _spent(index, command.seq)
     own = (meeting.generation.attempt, _reference(meeting.generation.owner))
-    return frozenset(s for s in more if s != own)
+    before[own] = max(before[own], 1)
+    return frozenset(_spent(index, index.seen_by(command)) - before)
 
 
 @CHECKERS.checker("REPLAY-023", "suite", "wire", "answer", "rows")
@@ -194,8 +196,7 @@ def _cause(index: Index, command: Command, winner: Generation) -> str | None:
         return "refused"
     if after.credential != "ready":
         return "unready"
-    spent = _spent(index, index.seen_by(command)) if index.rows else frozenset()
-    return "spent" if (winner.attempt, _reference(command)) in spent else None
+    return "spent" if _spent(index, index.seen_by(command))[winner.attempt, _reference(command)] else None
 
 
 def _observed(command: Command, race: Race, index: Index) -> bool:
@@ -253,9 +254,9 @@ def no_winner_rescues_who_lost_access(index: Index) -> Iterator[Finding]:
     Without a winner its own refusal is decided later as well, as long as it is that one which it hears: so it hears
     the same, and cannot tell a key that is held from a free one.
     """
-    for command in _refused_and_revoked(index):
-        yield Met("free")
-        if _answered(index, command) and command.code in _APPROVAL:
+    for command, cell in _refused_and_revoked(index):
+        yield Met(cell)
+        if _answered(index, command) and _hears_its_refusal(command, cell):
             allowed = f"an admission refusal of {command.request_id}, without an observation"
             yield Violation(allowed, command.told, command.until, "answer")
     for race in races(index):
@@ -268,8 +269,18 @@ def no_winner_rescues_who_lost_access(index: Index) -> Iterator[Finding]:
             yield Violation(allowed, race.command.told, race.command.until, "answer")
 
 
-def _refused_and_revoked(index: Index) -> Iterator[Command]:
-    """Candidates under a free key whose proof and access went with one configuration, and which did nothing."""
+def _hears_its_refusal(command: Command, cell: str) -> bool:
+    """Whether a candidate that made no attempt is told what it lost together with its access."""
+    if cell == "free":
+        return command.code in _APPROVAL
+    return command.code == "unavailable" and command.classification == "not_attempted" and not command.told_attempt
+
+
+def _refused_and_revoked(index: Index) -> Iterator[tuple[Command, str]]:
+    """Candidates under a free key that did nothing, whose access went with their proof or credential, as a cell.
+
+    One configuration took both, so that a refusal for the one was decided when the other was gone as well.
+    """
     slots = index.slots
     for command, place in slots.keyed():
         changed = next((seq for seq, _ in index.configs if command.seq < seq < command.until), None)
@@ -282,8 +293,12 @@ def _refused_and_revoked(index: Index) -> Iterator[Command]:
         held, left = before.presented(wall), after.presented(wall)
         if before.mode == "not_required" or held is None or held.fails or before.credential != "ready":
             continue
-        if (left is None or left.fails) and denial(index, command, command.until) is not None:
-            yield command
+        if denial(index, command, command.until) is None:
+            continue
+        if left is None or left.fails:
+            yield command, "free"
+        elif after.credential != "ready":
+            yield command, "unready"
 
 
 @CHECKERS.checker("REPLAY-038", "suite", "wire", "answer", "rows")

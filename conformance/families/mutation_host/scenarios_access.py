@@ -111,10 +111,13 @@ _UNSEEN = quiet(
         start("b1", DENIALS["result"]),
         *(
             op
-            for key in ("k1", "k2", "k3")
+            for key in ("k1", "k2")
             for op in (ask("b1", f"same-{key}", key, site="s1"), ask("b1", f"other-{key}", key, n=2, site="s1"))
         ),
         ask("b1", "fresh", "k4", site="s1"),
+        # Who lets the caller in waits here, so that nothing comes behind it.
+        ask("b1", "other-k3", "k3", n=2, site="s1"),
+        ask("b1", "same-k3", "k3", site="s1"),
         release("w1"),
     ),
     ADMITTED,
@@ -132,7 +135,7 @@ _REVOKED_KEYS = quiet(
         script("hold"),
         ask("w1", "q3", "k3", site="s1"),
         start("b1", DENIALS["caller"]),
-        *(ask("b1", f"denied-{key}", key, site="s1") for key in ("k1", "k2", "k3", "k4")),
+        *(ask("b1", f"denied-{key}", key, site="s1") for key in ("k1", "k2", "k4", "k3")),
         release("w1"),
     ),
     ADMITTED,

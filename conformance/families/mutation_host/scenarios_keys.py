@@ -221,6 +221,22 @@ _RIVAL = quiet(
     ),
 )
 
+#: A candidate that missed finds the winner when it would reserve, and that one is under way for a while yet.
+_LOST_RACE = quiet(
+    "lost-race",
+    (
+        start("w2"),
+        start("w1"),
+        pause_before("w1", "mutation_attempt", None, "Prepared"),
+        ask("w1", "q1", "k1"),
+        script("hold"),
+        ask("w2", "q2", "k1"),
+        Op("resume", {"proc": "w1"}),
+        release("w2"),
+        SETTLE,
+    ),
+)
+
 _PENDING_AGES = quiet(
     "pending-ages",
     (
@@ -339,6 +355,7 @@ KEY_SCENARIOS: Final = (
     _NAMESPACES,
     _SPELLING,
     _RIVAL,
+    _LOST_RACE,
     _PENDING_AGES,
     _QUARANTINE_LASTS,
     _CLOCK_JUMP,

@@ -111,7 +111,8 @@ _APPROVED = quiet(
 
 _NO_CLAIMS: Final = {**GUARDED, "event_claims": []}
 _UNREADY: Final = {**GUARDED, "connections": [_connection("conn-a", "refused"), _connection("conn-b", "missing")]}
-_NOBODY: Final = {**_NO_CLAIMS, "callers": [{**ALICE, "may": ["thing.touch"]}]}
+_LOCKED_OUT: Final = [{**ALICE, "may": ["thing.touch"]}]
+_NOBODY: Final = {**_NO_CLAIMS, "callers": _LOCKED_OUT}
 _AGAIN: Final = (start("e1", GUARDED), recover("e1"), SETTLE, _react("e1", "q98"))
 
 
@@ -131,11 +132,13 @@ _RECHECK = Scenario(
     retry=_AGAIN,
     seconds={
         "winner-spends": _winner("c1"),
+        "winner-spends-and-is-held": (script("hold"), *_winner("c1")),
         "winner-then-refused": _winner("c2", _NO_CLAIMS),
         "winner-then-unready": _winner("c2", _UNREADY),
         "rival-then-refused": _winner("c3", _NO_CLAIMS, n=2),
         "winner-then-revoked": _winner("c2", _NOBODY),
         "revoked": (start("c1", _NOBODY),),
+        "revoked-unready": (start("c1", {**_UNREADY, "callers": _LOCKED_OUT}),),
     },
     remote_faults=False,
     strikes=frozenset(),
