@@ -16,7 +16,7 @@ publish: conformance
 	$(BIN)/onceproof report runs/latest --publish reports
 
 test: setup
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: setup
 	$(BIN)/ruff check .

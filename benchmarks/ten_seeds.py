@@ -1,7 +1,7 @@
 """Runs the reference over ten seeds in both carriers, one line each. By hand: `python benchmarks/ten_seeds.py PROFILE`.
 
 Exit status 1 if any run is not conformant, left a cell unmet or missed a fault. The output is committed in
-benchmarks/results/ten_seeds_PROFILE.txt.
+benchmarks/results/ten_seeds_FAMILY.txt.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ ONCEPROOF = Path(sys.executable).with_name("onceproof")
 DRIVERS = ("reference", "reference:process")
 
 
-def main(profile: str) -> int:
-    """Run them all, one after the other, on one profile."""
+def main(profiles: list[str]) -> int:
+    """Run them all, one after the other, on these profiles."""
     failures = 0
-    print(f"profile {profile}, budget ci")
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
+    print(f"profiles {', '.join(profiles)}, budget ci, commit {commit.stdout.strip()}")
     print("driver               seed  verdict       schedules  missed  cells     seconds")
     for driver in DRIVERS:
         for seed in SEEDS:
@@ -30,8 +31,7 @@ def main(profile: str) -> int:
                     "run",
                     "--driver",
                     driver,
-                    "--profile",
-                    profile,
+                    *(word for profile in profiles for word in ("--profile", profile)),
                     "--seed",
                     str(seed),
                     "--out",
@@ -52,4 +52,4 @@ def main(profile: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(sys.argv[1:]))

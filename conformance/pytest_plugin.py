@@ -49,7 +49,7 @@ class Requirements(pytest.Directory):
         from conformance.carriers.base import DriverProblem  # noqa: PLC0415
         from conformance.drivers import UnknownDriver, carrier_maker, identify  # noqa: PLC0415
         from conformance.families import FAMILIES  # noqa: PLC0415
-        from conformance.run import judged_requirements  # noqa: PLC0415
+        from conformance.scope import judged_requirements  # noqa: PLC0415
         from statemachines.spec import load  # noqa: PLC0415
 
         if hasattr(self.config, "workerinput"):
@@ -110,7 +110,8 @@ def _report(session: pytest.Session) -> Report:
         from conformance.baseline import BaselineError  # noqa: PLC0415
         from conformance.carriers.base import DriverProblem  # noqa: PLC0415
         from conformance.report.write import render  # noqa: PLC0415
-        from conformance.run import UsageError, run  # noqa: PLC0415
+        from conformance.run import run  # noqa: PLC0415
+        from conformance.scope import UsageError  # noqa: PLC0415
 
         try:
             session.stash[_REPORT] = render(run(_options(session), _Silent()))
@@ -120,7 +121,7 @@ def _report(session: pytest.Session) -> Report:
 
 
 def _options(session: pytest.Session) -> Any:
-    from conformance.run import Options  # noqa: PLC0415
+    from conformance.scope import Options  # noqa: PLC0415
 
     get = session.config.getoption
     chosen = [item.name for item in session.items if isinstance(item, RequirementItem)]

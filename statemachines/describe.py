@@ -37,7 +37,7 @@ def commands_page(spec: Spec, family: CommandFamily, config: Schema, examples: E
         _rows(family, examples),
         *(_decisions(spec.tables[name]) for name in family.tables),
         *(_lifecycle(lc) for lc in lifecycles.values()),
-        _codes(spec),
+        _codes(spec, family),
         _limits(spec, family),
         reading_table(spec, family),
         _config(config),
@@ -148,7 +148,10 @@ def _decisions(table: Table) -> str:
     return f"## {table.title}\n\nAn empty cell fits any value. Explained in `{where}`.\n\n{_table(head, rows)}"
 
 
-def _codes(spec: Spec) -> str:
+def _codes(spec: Spec, family: CommandFamily) -> str:
+    """The words of the family's own source; another source's words would only mislead."""
+    if spec.tables["codes"].source != family.source:
+        return ""
     rows = [
         (f"`{row.id}`", str(row.then["group"]), str(row.then["meaning"]))
         for row in spec.tables["codes"].rows
@@ -168,6 +171,8 @@ def _limits(spec: Spec, family: CommandFamily) -> str:
         for row in spec.tables["limits"].rows
         if row.then["source"] == family.source
     ]
+    if not rows:
+        return ""
     return (
         "## Limits\n\nThe numbers of the source. `reset` names in `limits` only those that a schedule changes; for all"
         f" others these hold.\n\n{_table(('limit', 'value', 'meaning', 'today'), rows)}"

@@ -1,4 +1,4 @@
-"""Writes what can be made: the pages of the families, and the examples and tables inside other pages and the README.
+"""Writes what can be made: pages of families and field faults, and examples and tables in other pages and the README.
 
 Run it after a change of spec/commands, of the protocol or of the reference: `python tools/write_docs.py`. With
 `--check` it writes nothing and exits 1 if a page is not current.
@@ -17,6 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
+from field_page import field_page  # noqa: E402
 from lane_examples import lane_examples  # noqa: E402
 from protocol_examples import examples  # noqa: E402
 
@@ -106,7 +107,7 @@ def pages() -> dict[Path, str]:
     """Every page that is made, or has made parts, with its text."""
     found = {**examples(), **lane_examples()}
     spec = load()
-    made: dict[Path, str] = {}
+    made: dict[Path, str] = {DOCS / "field.md": field_page()}
     for family in spec.commands.values():
         config = json.loads((ROOT / "spec" / "schema" / f"{family.config}.schema.json").read_text(encoding="utf-8"))
         shown = {

@@ -64,8 +64,8 @@ def run(args: argparse.Namespace) -> int:
     from conformance.drivers import UnknownDriver  # noqa: PLC0415
     from conformance.report.terminal import terminal  # noqa: PLC0415
     from conformance.report.write import render  # noqa: PLC0415
-    from conformance.run import Options, UsageError  # noqa: PLC0415
     from conformance.run import run as run_suite  # noqa: PLC0415
+    from conformance.scope import Options, UsageError  # noqa: PLC0415
 
     mark = Mark()
     options = Options(

@@ -75,8 +75,11 @@ class LateDenialObserves(Observer):
 
 
 # Given a used and a fresh key, and access that is withdrawn while invoke.lookup reads; when both are invoked; then both
-# are denied alike. Here the fresh one goes on to a new attempt.
-@OUTCOMES_SECOND.plant("access-only-for-used-keys", names="OBS-011", part="host")
+# are denied alike. Here the fresh one goes on to a new attempt. That alone the source leaves open (a candidate is
+# admitted ahead of its key, and no atomicity with a later change of policy is claimed): OBS-011 does not speak of it.
+# What it breaks is the recheck: a candidate that lost its proof and its access hears its own refusal where nobody holds
+# its key, and an admission refusal where somebody does.
+@OUTCOMES_SECOND.plant("access-only-for-used-keys", names="REPLAY-037", part="host")
 class AccessOnlyForUsedKeys(MutationHost):
     """Checks access behind the look at the index only where the index holds the key, which tells used keys apart."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from conformance.kit import Time
+from conformance.kit import AckLost, StoreFailed, Time
 from reference_impl.planting import HOST, Collection
 from reference_impl.settle.claim import Claimer
 from reference_impl.settle.flow import Reader
@@ -212,6 +212,13 @@ class FixedAtTheFirstClaim(Claimer):
 
 class _FreshReader(Reader):
     def read(self, held: Held) -> dict[str, Any]:
+        try:
+            self.refresh(held)
+        except (StoreFailed, AckLost):
+            return {"status": "unavailable"}
+        return super().read(held)
+
+    def refresh(self, held: Held) -> None:
         with self._store.transaction("input.take") as tx:
             sql = f"{EVENT_SQL} WHERE e.route = ? AND e.source = ? ORDER BY e.event"
             rows = [Event.from_row(row) for row in tx.query(sql, (held.route, held.source))]
@@ -222,7 +229,6 @@ class _FreshReader(Reader):
                 for id_ in sorted(lane.generation(head) - {head.id}):
                     if lane.events[id_].state == "pending":
                         self.take_in(tx, id_, head.id)
-        return super().read(held)
 
     def take_in(self, tx: Transaction, member: int, head: int) -> None:
         names = ", ".join(f"{name} = NULL" for name in FREE)

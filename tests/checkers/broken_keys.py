@@ -41,6 +41,7 @@ UNSEEN: Final = "mutation/unseen-keys"
 APPROVED: Final = "mutation/replay-with-approval"
 RECHECK: Final = "mutation/recheck/w1.invoke.lookup:clock#1@hang+{}/continue"
 GONE: Final = "mutation/recheck/w1.invoke.approval:read#1@pause+winner-then-revoked/continue"
+FREED: Final = RECHECK.format("revoked")
 LATE: Final = "mutation/recheck-late-winner/w1.invoke.lookup:clock#1@hang+winner/continue"
 DOWN: Final = "mutation/recheck-unreadable/w1.invoke.lookup:read#1@fail+outage/restart"
 FULL: Final = "mutation/full-store"
@@ -220,7 +221,12 @@ MUTANTS: Final[dict[str, tuple[Mutant, ...]]] = {
     ),
     "REPLAY-032": (says(LATE, "q1", "unknown", "outcome_unknown"), sends(LATE, "q1", "w1")),
     "REPLAY-036": (says(DOWN, "q1", "not_attempted", "approval_required"), says(DOWN, "q1", "unknown", "unavailable")),
-    "REPLAY-037": (says(GONE, "q1", "applied"), plainly(GONE, "q1", "idempotency_conflict")),
+    "REPLAY-037": (
+        says(GONE, "q1", "applied"),
+        plainly(GONE, "q1", "idempotency_conflict"),
+        says(FREED, "q1", "not_attempted", "approval_refused"),
+        plainly(FREED, "q1", "approval_required"),
+    ),
     "REPLAY-038": (
         says(RECHECK.format("winner-spends"), "q1", "not_attempted", "approval_replayed"),
         sends(RECHECK.format("winner-spends"), "q1", "w1"),

@@ -24,7 +24,9 @@ MUTANTS: list[Mutant] = [
     ("CODE-005", CONFLICTS, code("q2", "forbidden")),
     ("CODE-005", CONFLICTS, sent("q3")),
     ("CODE-005", UNSETTLED, code("q2", "outcome_unknown")),
+    ("CODE-005", "mutation/rival-request", code("q1", "unavailable")),
     ("CODE-007", CONFLICTS, message("the key belongs to q1", "q2")),
+    ("CODE-007", "mutation/other-request", message("wait for it", "input-k1")),
     ("CODE-007", CONFLICTS, message(f"stored: {DIGEST}", "q2")),
     ("CODE-007", UNSETTLED, message("it is Pending", "q4")),
     ("CODE-008", CONFLICTS, message("operation differs", "q3")),
@@ -39,6 +41,7 @@ MUTANTS: list[Mutant] = [
     ("EXEC-004", STRANGERS, message("no binding", "s4")),
     ("EXEC-006", STRANGERS, code("s2", "stale_description")),
     ("EXEC-006", STRANGERS, code("s3", "not_found")),
+    *(("EXEC-006", STRANGERS, code(who, "stale_description")) for who in ("b0", "c0", "o0")),
     ("EXEC-007", pair("freshness-before-enablement"), code("q1", "forbidden")),
     ("EXEC-007", pair("freshness-before-enablement"), sent("q1")),
     ("EXEC-008", REFUSALS, code("q5", "not_found")),
@@ -65,6 +68,7 @@ _ALL_REFUSALS = [*(f"q{n}" for n in range(1, 10)), "q11", "q12"]
 
 NEAR: list[tuple[str, str, Edit]] = [
     ("a message that all strangers hear", STRANGERS, message("no", *_ALL_STRANGERS)),
+    ("a message for who does not reach the connection", STRANGERS, message("no", "c0", "c1")),
     ("a message with each refusal", REFUSALS, message("no", *_ALL_REFUSALS)),
     ("another code for what is out of scope", REFUSALS, code("q7", "invalid_input")),
     ("a message with each conflict", CONFLICTS, message("the key is taken", *(f"q{n}" for n in range(2, 8)))),

@@ -28,6 +28,8 @@ UNUSED = "mutation/invoke-keyed/w1.invoke.open_gate:committed#1@pause+deadline/c
 HEARD = "mutation/invoke-keyed/w1.invoke.send:answered#1@pause+deadline/continue"
 REFUSAL = "mutation/refusal/w1.invoke.settle:commit#1@{}/continue"
 UNWRITTEN = "mutation/invoke-keyed/w1.invoke.settle:commit#1@{}+outage/restart"
+CLAIMED = "approvals/claim/w1.invoke.settle:commit#1@{}+outage/restart"
+PUT_OFF = "mutation/settlement-put-off"
 WRITTEN = "mutation/invoke-keyed/w1.invoke.settle:commit#1@lose-ack-committed+outage/restart"
 
 CRASHES = [("OBS-039", UNSENT), ("OBS-039", UNREAD), ("OBS-044", READ), ("OBS-044", ANSWERED)]
@@ -51,6 +53,17 @@ class TestCrashes:
         h = history(schedule)
         assert met(h, requirement)
         assert named(observed(h, told(h, "q8"), cause="crashed")) == set()
+
+    def test_a_settlement_that_was_put_off_never_comes(self) -> None:
+        h = history(PUT_OFF)
+        assert met(h, "OBS-044") == {"unanswered"}
+        second = at(h, "command", None, 2, cmd="recover")
+        assert "OBS-044" in named(row_becomes(h, attempt(h, "q1"), second, state="Dispatching"))
+
+    def test_near_miss_a_settlement_that_is_put_off_once_more(self) -> None:
+        h = history(PUT_OFF)
+        second, third = at(h, "command", None, 2, cmd="recover"), at(h, "command", None, 3, cmd="recover")
+        assert "OBS-044" not in named(row_becomes(h, attempt(h, "q1"), second, third, state="Dispatching"))
 
     def test_near_miss_recovery_declined(self) -> None:
         h = row_becomes(history(READ), attempt(history(READ), "q1"), at(history(READ), "kill"), state="Dispatching")
@@ -108,6 +121,20 @@ class TestObs058:
         h = history(REFUSAL.format(fault))
         assert "OBS-058" in named(answer_says(h, told(h, "q1"), classification, code))
 
+    @pytest.mark.parametrize("fault", ["fail", "lose-ack-committed", "lose-ack-rolled_back"])
+    @pytest.mark.parametrize("cause", ["unavailable", None])
+    def test_the_failure_takes_the_place_of_the_cause(self, fault: str, cause: str | None) -> None:
+        h = history(REFUSAL.format(fault))
+        assert "OBS-058" in named(observed(h, told(h, "q1"), cause=cause))
+
+    @pytest.mark.parametrize("cause", ["the provider said no", None])
+    def test_near_miss_every_refusal_has_this_cause(self, cause: str | None) -> None:
+        # cause-on-refusal: finer than the code, or left out where the code says it all.
+        h = history(REFUSAL.format("fail"))
+        for request_id in ("q0", "q1"):
+            h = observed(h, told(h, request_id), cause=cause)
+        assert "OBS-058" not in named(h)
+
     def test_near_miss_the_row_says_indeterminate(self) -> None:
         h = history(REFUSAL.format("fail"))
         assert h.events[told(h, "q1")].data["result"]["mutation"]["classification"] == "refused"
@@ -124,6 +151,13 @@ class TestObs062:
     def test_the_replay_claims_to_know(self) -> None:
         h = history(UNWRITTEN.format("fail"))
         assert "OBS-062" in named(answer_says(h, told(h, "q8"), "applied", None))
+
+    @pytest.mark.parametrize("fault", ["fail", "lose-ack-rolled_back"])
+    @pytest.mark.parametrize("state", ["Failed", "Completed"])
+    def test_recovery_of_a_claimed_attempt_claims_to_know(self, fault: str, state: str) -> None:
+        h = history(CLAIMED.format(fault))
+        assert "claimed" in met(h, "OBS-062")
+        assert "OBS-062" in named(row_becomes(h, attempt(h, "q1"), at(h, "answer", cmd="recover"), state=state))
 
     def test_near_miss_the_record_is_there(self) -> None:
         h = history(WRITTEN)

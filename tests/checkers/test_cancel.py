@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
+from conformance.history import History
 from tests.checkers.histories import (
     answer_says,
     asked,
@@ -12,6 +17,7 @@ from tests.checkers.histories import (
     changed,
     drop_row,
     history,
+    insert,
     log_says,
     met,
     named,
@@ -31,6 +37,10 @@ LATE_BETWEEN = "mutation/invoke-unkeyed/w1.invoke.prepare:committed#1@pause+dead
 LATE_GATE = "mutation/invoke-keyed/w1.invoke.open_gate:committed#1@pause+deadline/continue"
 CANCEL_AHEAD = "mutation/invoke-keyed/w1.invoke.prepare:begin#1@pause+cancel/continue"
 CANCEL_BETWEEN = "mutation/invoke-keyed/w1.invoke.prepare:committed#1@pause+cancel/continue"
+LATE_SPEND = "approvals/spend/w1.invoke.spend:{}#1@pause+deadline/continue"
+LATE_WAITERS = "mutation/deadline-of-waiter"
+#: Between what the cancel found and its write the worker went on to the end.
+OVERTAKEN = "mutation/cancel-prepared/c1.cancel.abort:begin#1@pause+worker/continue"
 ABORTED = {"status": "aborted"}
 
 
@@ -63,13 +73,48 @@ class TestCanc002:
         assert met(h, "CANC-002") == {"unsent"}
         assert "CANC-002" in named(changed(h, at(h, "answer", "c1"), result=ABORTED))
 
+    def test_a_claim_of_a_cancel_that_the_gate_overtook(self) -> None:
+        h = history(OVERTAKEN)
+        assert met(h, "CANC-002") == {"raced"}
+        assert "CANC-002" in named(changed(h, at(h, "answer", "c1"), result=ABORTED))
+
+    def test_near_miss_a_claim_ahead_of_the_gate_that_opens_later(self) -> None:
+        # What the cancel says before the gate has opened is judged by CANC-012.
+        h = history(OVERTAKEN)
+        cancelled = at(h, "command", "c1")
+        early = insert(h, cancelled, replace(h.events[at(h, "answer", "c1")], data={**_answer(h), "result": ABORTED}))
+        assert "CANC-002" not in named(early)
+
     def test_near_miss_a_second_cancel_of_an_aborted_attempt(self) -> None:
         h = history("mutation/cancel-prepared")
         assert h.events[at(h, "answer", "c1")].data["result"] == ABORTED
         assert met(h, "CANC-002") == set()
 
 
+def _answer(h: History) -> Mapping[str, Any]:
+    return h.events[at(h, "answer", "c1")].data
+
+
 class TestCanc006:
+    @pytest.mark.parametrize("waiter", ["q2", "q3"])
+    def test_the_deadline_of_a_waiter_aborts_the_original(self, waiter: str) -> None:
+        h = history(LATE_WAITERS)
+        assert met(h, "CANC-006") == {"deadline-prepared", "deadline-dispatching"}
+        over = told(h, waiter)
+        assert "CANC-006" in named(row_becomes(h, attempt(h, "q1"), over, over + 3, state="Aborted"))
+
+    def test_its_reservation_goes_with_the_wait(self) -> None:
+        h = history(LATE_WAITERS)
+        assert "CANC-006" in named(drop_row(h, reservation(h, "q1"), told(h, "q2")))
+
+    def test_near_miss_the_original_is_late_itself(self) -> None:
+        # Whoever watches over its deadline may abort it then, in whatever process.
+        h = history(LATE_WAITERS)
+        late = next(e.seq for e in h.events if e.kind == "time" and e.seq > asked(h, "q1"))
+        clock = h.events[late].data
+        h = changed(h, late, mono_ms=clock["mono_ms"] + 10_000)
+        assert "CANC-006" not in named(row_becomes(h, attempt(h, "q1"), told(h, "q2"), state="Aborted"))
+
     def test_the_original_is_aborted(self) -> None:
         h = history(OF_WAITER)
         since = at(h, "command", "c1")
@@ -122,6 +167,18 @@ class TestCanc012:
         h = history(STALLED)
         assert "CANC-012" in named(answer_says(h, told(h, "q1"), "not_attempted", "timeout"))
         assert "CANC-012" in named(row_becomes(h, attempt(h, "q1"), told(h, "q1"), state="Failed"))
+
+    @pytest.mark.parametrize("call", ["begin", "committed"])
+    def test_a_late_spend_opens_the_gate(self, call: str) -> None:
+        h = history(LATE_SPEND.format(call))
+        assert met(h, "CANC-012") == {"deadline-spending"}
+        assert "CANC-012" in named(with_connection(h, told(h, "q1") + 1, "w1", "m1"))
+        assert "CANC-012" in named(row_becomes(h, attempt(h, "q1"), told(h, "q1"), state="Indeterminate"))
+
+    def test_near_miss_a_late_gate(self) -> None:
+        # Its write may have been in flight: CANC-022.
+        h = history(LATE_SPEND.replace("invoke.spend", "invoke.open_gate").format("begin"))
+        assert met(h, "CANC-012") == set()
 
     def test_near_miss_the_row_waits_for_recovery(self) -> None:
         # deadline-before-anchor: a row that appears all the same is aborted by its worker or by recovery.

@@ -130,6 +130,14 @@ def test_near_miss_a_late_winner_is_observed() -> None:
     assert {n for n in named(answer_says(h, told(h, "q1"), "applied", None)) if n.startswith("REPLAY")} == set()
 
 
+def test_near_miss_a_candidate_that_got_through_before_its_access_went() -> None:
+    # REPLAY-037: what it was admitted to is not called back, and nothing of it is a refusal.
+    h = history("mutation/recheck/w1.invoke.spend:begin#1@pause+revoked/continue")
+    assert h.events[told(h, "q1")].data["result"]["mutation"]["classification"] == "applied"
+    assert met(h, "REPLAY-037") == set()
+    assert met(history(b.FREED), "REPLAY-037") == {"free"}
+
+
 def test_near_miss_a_refusal_that_no_winner_preceded() -> None:
     # REPLAY-028, REPLAY-036, REPLAY-038: with the store up and the key free the candidate hears its own refusal.
     assert met(history("mutation/recheck-unreadable"), "REPLAY-036") == set()

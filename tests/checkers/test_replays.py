@@ -24,6 +24,7 @@ PLAIN = "mutation/invoke-keyed"
 REFUSED = "mutation/refusal"
 LOST = "mutation/invoke-keyed/remote@apply-then-drop/continue"
 ABORTED = "mutation/recover-prepared"
+WAITED = "mutation/invoke-keyed/remote@hold+duplicate+{}/continue"
 
 
 class TestObs006:
@@ -36,6 +37,19 @@ class TestObs006:
     def test_a_replay_of_another_request(self, original: str | None) -> None:
         h = history(PLAIN)
         assert "OBS-006" in named(without_rows(observed(h, told(h, "q8"), original_request_id=original)))
+
+    @pytest.mark.parametrize("outcome", ["success", "definite-refusal", "apply-then-drop"])
+    def test_a_wait_that_ends_as_its_own(self, outcome: str) -> None:
+        h = history(WAITED.format(outcome))
+        assert "after-wait" in met(h, "OBS-006")
+        assert "OBS-006" in named(observed(h, told(h, "q2"), original_request_id="q2"))
+        assert "OBS-006" in named(observed(h, told(h, "q2"), attempt=None))
+
+    def test_near_miss_a_wait_is_no_replay(self) -> None:
+        # waiter-replayed-flag: who calls stored results alone a replay may leave the ids of a wait out.
+        h = history(WAITED.format("success"))
+        alone = {"attempt": None, "original_request_id": None}
+        assert "OBS-006" not in named(observed(h, told(h, "q2"), replayed=False, **alone))
 
     def test_near_miss_a_first_observation_names_nobody(self) -> None:
         h = history(PLAIN)

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 
 from conformance.history import History
-from tests.checkers.histories import asked, at, attempt, changed, history, met, named, programs, row_becomes, told
+from tests.checkers.histories import (
+    asked,
+    at,
+    attempt,
+    changed,
+    edit_rows,
+    history,
+    met,
+    named,
+    programs,
+    row_becomes,
+    told,
+)
 
 REVOKED = "mutation/revoked-keys"
 UNSEEN = "mutation/unseen-keys"
+WAIT = "mutation/revoked-wait"
+READING = "mutation/revoked-replay/w1.invoke.lookup:read#1@pause+caller/continue"
 KEYS = ("k1", "k2", "k3")
 
 
@@ -26,6 +43,22 @@ class TestObs010:
 
     def test_a_denial_shows_that_there_is_something(self) -> None:
         assert "OBS-010" in named(_says(history(UNSEEN), "same-k1", mutation={}))
+
+    def test_access_goes_in_a_wait(self) -> None:
+        h = history(WAIT)
+        assert met(h, "OBS-010") == {"waiting"}
+        nothing = {"classification": "unknown", "attempt": None, "original_request_id": None, "replayed": False}
+        assert "OBS-010" in named(_says(h, "a-result", mutation=nothing))
+
+    def test_access_goes_while_its_key_is_looked_up(self) -> None:
+        h = history(READING)
+        assert met(h, "OBS-010") == {"reading"}
+        assert "OBS-010" in named(_says(h, "q2", mutation={"classification": "applied"}))
+
+    def test_near_miss_the_original_is_answered_when_access_has_gone(self) -> None:
+        # Its own caller is no observer: what it did is told, though it might not do so any more.
+        h = history(WAIT)
+        assert h.events[told(h, "q1")].data["result"]["mutation"]["classification"] == "applied"
 
     def test_near_miss_access_is_back(self) -> None:
         h = history(REVOKED)
@@ -63,6 +96,19 @@ class TestObs038BehindASpend:
         h = next(found for found in map(history, _crashes()) if "spent" in met(found, "OBS-038"))
         recovered = at(h, "answer", cmd="recover")
         assert "OBS-038" in named(row_becomes(h, attempt(h, "q1"), recovered, state="Indeterminate"))
+
+    def test_recovery_gives_the_spend_back(self) -> None:
+        h = next(found for found in map(history, _crashes()) if "spent" in met(found, "OBS-038"))
+        recovered = at(h, "answer", cmd="recover")
+        assert "OBS-038" in named(edit_rows(h, lambda kinds: {**kinds, "spends": []}, recovered))
+
+    def test_near_miss_spends_are_not_shown(self) -> None:
+        h = next(found for found in map(history, _crashes()) if "spent" in met(found, "OBS-038"))
+        assert "OBS-038" not in named(edit_rows(h, _without_spends, at(h, "answer", cmd="recover")))
+
+
+def _without_spends(kinds: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {name: rows for name, rows in kinds.items() if name != "spends"}
 
 
 def _crashes() -> list[str]:

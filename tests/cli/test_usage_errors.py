@@ -18,7 +18,7 @@ WRONG = [
     ["run", "--jobs", "two"],
     ["run", "--seed", "x"],
     ["run", "--only", "MUT-999"],
-    ["run", "--only", "ORDER-001"],
+    ["run", "--only", "SCOPE-003"],
     ["run", "--profile", "nope"],
     ["run", "--driver", ""],
     ["run", "--driver", "'"],

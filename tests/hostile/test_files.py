@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from conformance.cli.progress import PlainProgress
-from conformance.run import Options, run
+from conformance.run import run
+from conformance.scope import Options
 from statemachines.spec import load
 from tests.cli.conftest import Cli, Result
 from tests.spec.tiny import TINY

@@ -20,7 +20,8 @@ from conformance.records import read_run
 from conformance.report.model import Report
 from conformance.report.terminal import terminal
 from conformance.report.write import render
-from conformance.run import Options, run
+from conformance.run import run
+from conformance.scope import Options
 from conformance.search.execute import Execution
 from reference_impl.driver import Reference
 from reference_impl.mutation_host.host import MutationHost

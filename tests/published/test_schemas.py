@@ -19,8 +19,9 @@ from conformance.kit.engine import Engine
 from conformance.kit.seam import POINT_CALLS
 from conformance.remote.script import BEHAVIOURS
 from conformance.report.write import render
-from conformance.run import Options, run
+from conformance.run import run
 from conformance.schemas import PUBLISHED, part, problems, schema
+from conformance.scope import Options
 from conformance.search.execute import Execution
 from conformance.search.plan import make_plan
 from conformance.search.program import OPS

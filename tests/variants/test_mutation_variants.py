@@ -11,7 +11,7 @@ from conformance.carriers.inprocess import InProcessCarrier
 from conformance.families.mutation_host import MUTATION_HOST
 from conformance.history import History
 from conformance.outcome import Outcome, run_schedule, weigh
-from conformance.run import unreachable
+from conformance.scope import unreachable
 from conformance.search.execute import Execution
 from conformance.search.plan import make_plan
 from conformance.search.program import Program

@@ -10,7 +10,7 @@ from conformance.carriers.inprocess import InProcessCarrier
 from conformance.families.connector_push import CONNECTOR_PUSH
 from conformance.history import History
 from conformance.outcome import Outcome, run_schedule, weigh
-from conformance.run import unreachable
+from conformance.scope import unreachable
 from conformance.search.execute import Execution
 from conformance.search.plan import make_plan
 from conformance.search.program import Program

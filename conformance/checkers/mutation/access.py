@@ -50,9 +50,16 @@ def _refusal(command: Command, why: str, allowed: str) -> Iterator[Violation]:
 
 @CHECKERS.checker("REPLAY-016", "suite", "wire", "answer", "rows")
 def access_is_checked_before_a_replay_is_told(index: Index) -> Iterator[Finding]:
-    """Access that went while a call stood before a read of the store is gone when its replay would be told.
+    """Access that went while a call stood before a read of the store is gone when its replay would be told."""
+    for command, lost in gone_before_a_replay(index):
+        yield Met(lost)
+        yield from _refusal(command, lost, f"a refusal of {command.request_id}, whose access is gone")
 
-    Where it stood at any other place its last check may be behind it.
+
+def gone_before_a_replay(index: Index) -> Iterator[tuple[Command, str]]:
+    """The calls that have to be denied since their access went while they stood before a read, and in what respect.
+
+    Where one stood at any other place its last check may be behind it.
     """
     stood = {f.command.seq: f.seq for f in index.faults if f.command is not None and _before_read(f.action, f.point)}
     for meeting in index.slots.meetings:
@@ -64,8 +71,7 @@ def access_is_checked_before_a_replay_is_told(index: Index) -> Iterator[Finding]
             continue
         changed = next((seq for seq, _ in index.configs if command.seq < seq < command.until), None)
         if changed is not None and stood.get(command.seq, changed) < changed:
-            yield Met(lost)
-            yield from _refusal(command, lost, f"a refusal of {command.request_id}, whose access is gone")
+            yield command, lost
 
 
 def _before_read(action: str, point: str) -> bool:
@@ -75,6 +81,13 @@ def _before_read(action: str, point: str) -> bool:
 @CHECKERS.checker("REPLAY-017", "suite", "wire", "answer", "rows")
 def access_is_checked_before_a_wait_ends(index: Index) -> Iterator[Finding]:
     """Access that went while a call waited for an original is gone when the original is settled."""
+    for command, lost in gone_in_a_wait(index):
+        yield Met(lost)
+        yield from _refusal(command, lost, f"a refusal of {command.request_id}, whose access went while it waited")
+
+
+def gone_in_a_wait(index: Index) -> Iterator[tuple[Command, str]]:
+    """The calls that have to be denied since their access went while they waited, and in what respect."""
     for meeting in index.slots.meetings:
         command, generation = meeting.command, meeting.generation
         lost = denial(index, command, command.until)
@@ -83,8 +96,7 @@ def access_is_checked_before_a_wait_ends(index: Index) -> Iterator[Finding]:
         changed = [seq for seq, _ in index.configs if command.seq < seq < command.until]
         ended = _ended(generation, command.seq)
         if changed and changed[-1] < ended < command.until and not index.slots.struck(command):
-            yield Met(lost)
-            yield from _refusal(command, lost, f"a refusal of {command.request_id}, whose access went while it waited")
+            yield command, lost
 
 
 def _ended(generation: Generation, since: int) -> int:

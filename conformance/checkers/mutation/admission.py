@@ -118,6 +118,8 @@ def denial_comes_first(index: Index) -> Iterator[Finding]:
         for row in later:
             if row in cells:
                 yield Met(cells[row])
+        if "freshness" in later:
+            yield Met(f"stale-{case.policy.denial}")
         if case.command.code in ("stale_description", "not_found", None):
             happened = f"the caller was told {case.command.code or 'success'}"
             yield Violation("a denial ahead of staleness and existence", happened, case.command.until, "answer")

@@ -8,7 +8,9 @@ from conformance.checkers.base import Finding, Met, Violation
 from conformance.checkers.mutation.facts import Command, Fault
 from conformance.checkers.mutation.index import Index
 from conformance.checkers.mutation.moments import (
+    GATE,
     PREPARE,
+    SPEND,
     after,
     call_of,
     made,
@@ -26,9 +28,13 @@ def _stops(index: Index, command: Command) -> list[Fault]:
     return [f for f in index.faults if f.command is command and f.action == "pause"]
 
 
-def _behind_prepare(stop: Fault) -> bool:
-    """Whether a stop is certainly ahead of the gate's write: its prepare has not been acknowledged yet."""
-    return PREPARE in stop.changes and call_of(stop) == "committed"
+def _ahead_of_gate(stop: Fault) -> str | None:
+    """The cell of a stop that is certainly ahead of the gate's write: prepare or spend is not acknowledged yet."""
+    if GATE in stop.changes:
+        return None
+    if SPEND in stop.changes and call_of(stop) in ("begin", "committed"):
+        return "deadline-spending"
+    return "deadline-prepared" if PREPARE in stop.changes and call_of(stop) == "committed" else None
 
 
 @CHECKERS.checker("CANC-012", "suite", "wire", "answer", "rows")
@@ -53,8 +59,8 @@ def _met_by_deadline(index: Index, command: Command, late: int) -> Iterator[Find
     if not states and stops and not sent and _outside(index, late):
         yield Met("deadline-no-row")
         yield from _fenced(index, command, late)
-    elif "Prepared" in states and stops and _behind_prepare(stops[-1]):
-        yield Met("deadline-prepared")
+    elif "Prepared" in states and stops and (cell := _ahead_of_gate(stops[-1])):
+        yield Met(cell)
         yield from _fenced(index, command, late)
     elif "Dispatching" in states:
         yield Met("deadline-dispatching")

@@ -9,6 +9,7 @@ from typing import Any, Final
 from conformance.checkers.base import Finding, Met, Violation
 from conformance.checkers.mutation.facts import Command
 from conformance.checkers.mutation.index import Index
+from conformance.checkers.mutation.moments import DEADLINE_MS
 from conformance.checkers.mutation.registry import CHECKERS
 from conformance.checkers.mutation.slots import Meeting
 
@@ -39,6 +40,13 @@ def _conflicts(index: Index, meeting: Meeting, what: str) -> Iterator[Violation]
         told = command.code or command.classification
         yield Violation(allowed, f"the caller was told {told}", command.until, "answer")
     yield from no_work(index, command, allowed)
+
+
+def _waited_in_vain(index: Index, command: Command) -> bool:
+    """Whether a call that nothing kept up was told past its deadline, like a waiter, that the outcome is unknown."""
+    if command.outcome != "done" or command.code != "outcome_unknown" or index.elapsed(command) < DEADLINE_MS:
+        return False
+    return not index.reconfigured(command) and not any(fault.command is command for fault in index.faults)
 
 
 def no_work(index: Index, command: Command, allowed: str) -> Iterator[Violation]:
@@ -86,6 +94,9 @@ def another_request_conflicts_in_every_live_state(index: Index) -> Iterator[Find
             yield Met(f"{meeting.state.lower()}-{next(iter(meeting.axes))}")
         yield from _conflicts(index, meeting, f"another {' and '.join(sorted(meeting.axes))}")
         command = meeting.command
+        if _waited_in_vain(index, command):
+            allowed = f"idempotency_conflict for {command.request_id}, which has nothing to wait for"
+            yield Violation(allowed, "it waited for its deadline and was told outcome_unknown", command.until, "answer")
         if command.code != CONFLICT:
             continue
         shown = [command.told_attempt, command.mutation.get("original_request_id")]

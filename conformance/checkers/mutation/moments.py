@@ -10,6 +10,7 @@ from conformance.checkers.mutation.index import Index
 
 PREPARE: Final = ("mutation_attempt", None, "Prepared")
 GATE: Final = ("mutation_attempt", "Prepared", "Dispatching")
+SPEND: Final = ("approval", None, "Spent")
 ABORT: Final = ("mutation_attempt", "Prepared", "Aborted")
 #: The service deadline that the suite configures, in ms of elapsed time.
 DEADLINE_MS: Final = 20_000

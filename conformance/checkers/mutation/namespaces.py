@@ -53,6 +53,27 @@ def one_live_generation_for_namespace_and_key(index: Index) -> Iterator[Finding]
         if slots.undisturbed(command) and index.linked and not any(g.owner is command for g in slots.of(place)):
             allowed = f"a generation of its own for {command.request_id}, whose namespace does not hold the key"
             yield Violation(allowed, "none was reserved", index.seen_by(command), "rows")
+    yield from _taken_for_another_key(index)
+
+
+def _taken_for_another_key(index: Index) -> Iterator[Violation]:
+    """Calls that are shown what another key of their namespace holds, or hear a conflict on account of it.
+
+    Whatever an index makes of a key (a part, a hash, a spelling), it is one over the caller's key only if it takes no
+    two keys for one. A refusal of a key, for its length say, is no such thing.
+    """
+    slots = index.slots
+    for command, place in slots.keyed():
+        others = [g for g in slots.generations.values() if g.at.namespace == place.namespace and g.at.key != place.key]
+        shown = next((g for g in others if g.attempt == command.told_attempt), None)
+        if shown is not None:
+            allowed = f"nothing of {shown.owner.request_id} for {command.request_id}, which has another key"
+            yield Violation(allowed, f"it was shown attempt {shown.attempt[-6:]}", command.until, "answer")
+        elif command.code == CONFLICT and place.plain and slots.undisturbed(command) and slots.free(command, place):
+            holders = [g for g in others if g.holds(command.seq)]
+            if holders and not any(g.holds(command.seq) for g in slots.under(place.key)):
+                allowed = f"{command.request_id} on its own merits: nobody holds its key"
+                yield Violation(allowed, f"it was told {command.code}", command.until, "answer")
 
 
 @CHECKERS.checker("KEY-025", "suite", "wire", "answer", "rows")

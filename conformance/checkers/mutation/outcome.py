@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from conformance.checkers.base import Finding, Met, Violation
 from conformance.checkers.mutation.facts import Command, Connection, Fault
 from conformance.checkers.mutation.index import Index
-from conformance.checkers.mutation.observed import only_answer, store_faults, wrong_answer
+from conformance.checkers.mutation.observed import only_answer, store_faults, undisturbed, wrong_answer
 from conformance.checkers.mutation.registry import CHECKERS
 
 _LOST = {"closed": "dropped", "reset": "reset", "cut": "partial", "abandoned": "deadline"}
@@ -83,12 +83,35 @@ def known_success_survives_a_failed_terminal_write(index: Index) -> Iterator[Fin
 
 @CHECKERS.checker("OBS-058", "suite", "wire", "answer", "rows")
 def known_refusal_survives_a_failed_terminal_write(index: Index) -> Iterator[Finding]:
-    """The live observer holds the provider's refusal; a ledger that fails afterwards does not change its answer."""
-    for command, cells in _known(index, "none", REFUSED_WRITE):
+    """The live observer holds the provider's refusal; a ledger that fails afterwards does not change its answer.
+
+    How a host tells a refusal is its own (provider-refusal-code, cause-on-refusal): where it told another one of the
+    same operation in peace, this one is told alike.
+    """
+    refused = list(_known(index, "none", REFUSED_WRITE))
+    for command, cells in refused:
         yield from (Met(cell) for cell in cells if cell)
         kept = command.classification == "refused" and command.code not in (None, "outcome_unknown")
         if not kept and (cells or _unrecorded(index, command, "Failed")):
             yield wrong_answer("refused, which the live observer knows from the provider", command)
+        if not kept or not cells:
+            continue
+        for model, struck in refused:
+            alike = model.request["operation"] == command.request["operation"]
+            if struck or not alike or model.classification != "refused" or not undisturbed(index, model):
+                continue
+            if _told(model) != _told(command):
+                allowed = f"{_words(model)}, as {model.request_id} was told of the same refusal"
+                yield Violation(allowed, f"the caller was told {_words(command)}", command.until, "answer")
+            break
+
+
+def _told(command: Command) -> tuple[object, object]:
+    return command.code, command.mutation.get("cause")
+
+
+def _words(command: Command) -> str:
+    return f"{command.code} with cause {command.mutation.get('cause')}"
 
 
 def _known(index: Index, effect: str, write: tuple[str, str, str]) -> Iterator[tuple[Command, list[str]]]:

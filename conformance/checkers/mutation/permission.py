@@ -152,9 +152,9 @@ _CLASSES = {"reset": "reset", "closed": "dropped", "cut": "partial"}
 
 @CHECKERS.checker("MUT-016", "suite", "wire", "answer")
 def nothing_is_resent(index: Index) -> Iterator[Finding]:
-    """Time, a restart, recovery and housekeeping bring no second request, however the first one ended.
+    """Neither the call itself nor time, a restart, recovery and housekeeping bring a second request for one attempt.
 
-    A repetition while the call is still open is MUT-015; a call of its own is no resend.
+    However the first one ended; a call of its own is no resend.
     """
     recoveries = [c.seq for c in index.commands if c.cmd == "recover"]
     sent: dict[str | None, Command] = {}
@@ -166,7 +166,7 @@ def nothing_is_resent(index: Index) -> Iterator[Finding]:
         cell = _failure(connections[0])
         if cell is not None and command.outcome == "done" and recoveries and recoveries[-1] > command.until:
             yield Met(cell)
-        for connection in after(connections[1:], command.until):
+        for connection in connections[1:]:
             yield _resent(connection)
     for connection in index.connections:
         first = sent.get(connection.marker)
@@ -186,7 +186,7 @@ def _failure(connection: Connection) -> str | None:
 def _resent(connection: Connection) -> Violation:
     doing = connection.command.cmd if connection.command else "no command at all"
     return Violation(
-        f"no second request for {connection.marker} once its call is over",
+        f"no second request for {connection.marker}",
         f"{connection.proc} sent it again during {doing}",
         connection.seq,
         "wire",

@@ -250,7 +250,14 @@ def no_winner_rescues_who_lost_access(index: Index) -> Iterator[Finding]:
     """A candidate that would be refused, with a winner to observe, and without access by then: a plain refusal.
 
     What it would be refused for came with the loss of access, behind the winner: whatever it says was decided later.
+    Without a winner its own refusal is decided later as well, as long as it is that one which it hears: so it hears
+    the same, and cannot tell a key that is held from a free one.
     """
+    for command in _refused_and_revoked(index):
+        yield Met("free")
+        if _answered(index, command) and command.code in _APPROVAL:
+            allowed = f"an admission refusal of {command.request_id}, without an observation"
+            yield Violation(allowed, command.told, command.until, "answer")
     for race in races(index):
         lost = denial(index, race.command, race.command.until)
         if lost is None or race.axes:
@@ -259,6 +266,24 @@ def no_winner_rescues_who_lost_access(index: Index) -> Iterator[Finding]:
         if _answered(index, race.command) and (race.command.mutation or race.command.code in (None, CONFLICT)):
             allowed = f"an admission refusal of {race.command.request_id}, without an observation"
             yield Violation(allowed, race.command.told, race.command.until, "answer")
+
+
+def _refused_and_revoked(index: Index) -> Iterator[Command]:
+    """Candidates under a free key whose proof and access went with one configuration, and which did nothing."""
+    slots = index.slots
+    for command, place in slots.keyed():
+        changed = next((seq for seq, _ in index.configs if command.seq < seq < command.until), None)
+        if changed is None or not slots.free(command, place) or slots.own_attempts(command):
+            continue
+        before = _policy(index, command, changed)
+        after = _policy(index, command, command.until)
+        clock = index.clock_at(command.seq)
+        wall = clock.wall_ms if clock else 0
+        held, left = before.presented(wall), after.presented(wall)
+        if before.mode == "not_required" or held is None or held.fails or before.credential != "ready":
+            continue
+        if (left is None or left.fails) and denial(index, command, command.until) is not None:
+            yield command
 
 
 @CHECKERS.checker("REPLAY-038", "suite", "wire", "answer", "rows")

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conformance.checkers.base import Finding, Met, Violation
+from conformance.checkers.mutation.facts import TERMINAL, Command
 from conformance.checkers.mutation.index import Index
 from conformance.checkers.mutation.observed import CLASSIFICATION, Replay, replays, wrong_answer
 from conformance.checkers.mutation.registry import CHECKERS
+from conformance.checkers.mutation.slots import UNSETTLED, Meeting
 
 _AFTER = {
     "Completed": "after-success",
@@ -19,24 +21,50 @@ _AFTER = {
 
 @CHECKERS.checker("OBS-006", "suite", "wire", "answer", "rows")
 def replay_names_its_original(index: Index) -> Iterator[Finding]:
-    """A disclosed replay carries the attempt and the request id of the original, whoever asks under which id."""
+    """A disclosed replay carries the attempt and the request id of the original, whoever asks under which id.
+
+    A call that waited for its original and calls that a replay is one (waiter-replayed-flag).
+    """
     for replay in replays(index):
         observer = replay.observer
         if index.connections_of(observer):
             continue
         yield Met(_AFTER[replay.state])
-        if not observer.mutation:
+        if observer.mutation:
+            attempt = replay.attempt or _id(replay.original.mutation.get("attempt"))
+            yield from _names(observer, attempt, replay.original.request_id)
+    for meeting in index.slots.meetings:
+        observer, generation = meeting.command, meeting.generation
+        if not _waited(index, meeting):
             continue
-        shown = (_id(observer.mutation.get("attempt")), observer.mutation.get("original_request_id"))
-        attempt = replay.attempt or _id(replay.original.mutation.get("attempt"))
-        wanted = (attempt, replay.original.request_id)
-        if shown != wanted:
-            yield Violation(
-                f"a replay of attempt {str(wanted[0])[-6:]}, made by {wanted[1]}",
-                f"the caller was shown attempt {str(shown[0])[-6:]} and original request {shown[1]}",
-                observer.until,
-                "answer",
-            )
+        yield Met("after-wait")
+        attempt = generation.attempt or generation.owner.told_attempt
+        if observer.mutation.get("replayed") is True and attempt:
+            yield from _names(observer, attempt, generation.owner.request_id)
+
+
+def _names(observer: Command, attempt: object, original: str) -> Iterator[Violation]:
+    shown = (_id(observer.mutation.get("attempt")), observer.mutation.get("original_request_id"))
+    if shown != (attempt, original):
+        yield Violation(
+            f"a replay of attempt {str(attempt)[-6:]}, made by {original}",
+            f"the caller was shown attempt {str(shown[0])[-6:]} and original request {shown[1]}",
+            observer.until,
+            "answer",
+        )
+
+
+def _waited(index: Index, meeting: Meeting) -> bool:
+    """Whether an exact request came while its original was under way and was answered in time, once that was over."""
+    observer, generation = meeting.command, meeting.generation
+    if not meeting.equal or meeting.state != "Pending" or not index.slots.undisturbed(observer):
+        return False
+    if index.connections_of(observer):
+        return False
+    if index.slots.by_rows:
+        began = generation.attempt_state(observer.seq)
+        return began in UNSETTLED and generation.attempt_state(index.seen_by(observer) + 1) in TERMINAL
+    return generation.state(observer.until) == "Replayable"
 
 
 def _id(attempt: object) -> object:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.checkers.base import Finding, Met
+from conformance.checkers.base import Finding, Met, Violation
 from conformance.checkers.mutation.facts import Command, Fault
 from conformance.checkers.mutation.index import Index
 from conformance.checkers.mutation.keys import ANCHOR
@@ -90,7 +90,10 @@ def deadline_ahead_of_the_gate_is_a_timeout(index: Index) -> Iterator[Finding]:
 
 @CHECKERS.checker("OBS-038", "suite", "wire", "answer", "rows")
 def recovery_of_prepared_is_not_attempted(index: Index) -> Iterator[Finding]:
-    """What a dead worker left Prepared becomes Aborted, and its replay not_attempted, approval spent or not."""
+    """What a dead worker left Prepared becomes Aborted, and its replay not_attempted, approval spent or not.
+
+    What was spent stays spent.
+    """
     orphans: dict[str, str] = {}
     for kill in index.kills:
         rows = index.rows_after(kill.seq)
@@ -104,6 +107,10 @@ def recovery_of_prepared_is_not_attempted(index: Index) -> Iterator[Finding]:
     for attempt, cell in orphans.items():
         yield Met(cell)
         yield from wrong_row(index, attempt, "is Aborted once recovery was done: its gate never opened", ("Aborted",))
+        last = index.rows[-1]
+        if cell == "spent" and last.spends is not None and all(spend["attempt"] != attempt for spend in last.spends):
+            allowed = f"what was spent for attempt {attempt[-6:]} stays spent when recovery aborts it"
+            yield Violation(allowed, "the row of the spend is gone", last.seq, "rows")
     for replay in replays(index):
         if replay.attempt in orphans and replay.state == "Aborted":
             observer = replay.observer

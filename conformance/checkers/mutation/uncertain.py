@@ -22,6 +22,7 @@ from conformance.checkers.mutation.observed import (
     wrong_row,
 )
 from conformance.checkers.mutation.outcome import REFUSED_WRITE, TERMINAL_WRITE
+from conformance.checkers.mutation.policy import Policy
 from conformance.checkers.mutation.registry import CHECKERS
 
 _INDETERMINATE = ("Indeterminate",)
@@ -143,6 +144,7 @@ def recovery_without_the_answer_is_unknown(index: Index) -> Iterator[Finding]:
     Only where the ledger stayed down from that write on: otherwise a host may have kept the evidence durably.
     """
     lost: dict[str, str] = {}
+    claimed: set[str] = set()
     for command in index.invocations:
         answer = only_answer(index, command)
         if answer is None or not answer.known:
@@ -153,7 +155,11 @@ def recovery_without_the_answer_is_unknown(index: Index) -> Iterator[Finding]:
                 continue
             cell = ("failed" if fault.action == "fail" else "rolled-back") + f"-{answer.effect}"
             lost |= {a: cell for a in index.attempts_of(command) if index.recovered_after(command.until)}
+            if Policy(index.config_at(command.seq), command.args["context"], command.request).mode == "event_claim":
+                claimed |= set(index.attempts_of(command))
     for attempt, cell in lost.items():
         yield Met(cell)
+        if attempt in claimed:
+            yield Met("claimed")
         yield from wrong_row(index, attempt, "is Indeterminate: recovery lacks the answer", _INDETERMINATE)
     yield from _repeated(index, lost)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from conformance.checkers.base import Finding, Met, Violation
-from conformance.checkers.mutation.access import denial
+from conformance.checkers.mutation.access import denial, gone_before_a_replay, gone_in_a_wait
 from conformance.checkers.mutation.coordinates import namespace_of
 from conformance.checkers.mutation.facts import Command
 from conformance.checkers.mutation.index import Index
@@ -20,17 +20,28 @@ _HELD: Final = {"Pending": "pending", "Replayable": "settled", "Quarantined": "u
 
 @CHECKERS.checker("OBS-010", "suite", "wire", "answer", "rows")
 def denied_shows_no_metadata(index: Index) -> Iterator[Finding]:
-    """Whoever asks for an original without access hears an error that carries no observation at all."""
+    """Whoever asks for an original without access hears an error that carries no observation at all.
+
+    So does a call whose access goes in its course, ahead of the last look at it.
+    """
     for command, _ in _denied(index):
         held = _held(index, command)
         if held is None:
             continue
         if _admitted_before(index, command):
             yield Met(held)
-        if command.result.get("mutation") is not None:
-            shown = ", ".join(k for k, v in command.mutation.items() if v is not None) or "an observation"
-            allowed = f"no metadata of a mutation for {command.request_id}, which is denied"
-            yield Violation(allowed, f"the caller was shown {shown}", command.until, "answer")
+        yield from _bare(command)
+    for cell, gone in (("waiting", gone_in_a_wait(index)), ("reading", gone_before_a_replay(index))):
+        for command, _ in gone:
+            yield Met(cell)
+            yield from _bare(command)
+
+
+def _bare(command: Command) -> Iterator[Violation]:
+    if command.result.get("mutation") is not None:
+        shown = ", ".join(k for k, v in command.mutation.items() if v is not None) or "an observation"
+        allowed = f"no metadata of a mutation for {command.request_id}, which is denied"
+        yield Violation(allowed, f"the caller was shown {shown}", command.until, "answer")
 
 
 @CHECKERS.checker("OBS-011", "suite", "wire", "answer", "rows")

@@ -14,16 +14,17 @@ from statemachines.lanes import has_cycle, precedes
 
 
 def polls(index: Index) -> Iterator[tuple[Command, View, int]]:
-    """(claim, rows before it, time) for every claim that was answered undisturbed."""
+    """(claim, rows before it, the latest time that it can have seen) for every claim that was answered undisturbed."""
     struck = {f.command.seq for f in index.faults if f.command is not None}
     for command in index.commands:
         if command.cmd == "lane.claim" and command.outcome == "done" and command.seq not in struck:
-            yield command, index.before(command.seq), index.now(command.seq)
+            yield command, index.before(command.seq), index.now(command.until)
 
 
 def alone(index: Index, command: Command) -> bool:
-    """Whether no other process did anything while a command was outstanding."""
-    return not any(command.seq < c.seq < command.until for c in index.commands)
+    """Whether no other process did anything, and no time passed, while a command was outstanding."""
+    others = any(command.seq < c.seq < command.until for c in index.commands)
+    return not others and index.now(command.seq) == index.now(command.until)
 
 
 def waits(event: Stored, now: int) -> bool:
@@ -83,8 +84,9 @@ def nothing_starts_in_the_window(index: Index) -> Iterator[Finding]:
             continue
         workers.add(command.proc)
         yield Met("polled" if len(workers) == 1 else "by-several")
-        lane = index.lane_of(command.result.get("event", 0))
-        if lane in bursts:
+        # What appeared while the claim was under way, or was taken back from a lapsed lease, is no row of the burst.
+        rows = {e.id for lane in bursts for e in before.lane(lane) if e.state == "pending"}
+        if command.result.get("event") in rows:
             yield Violation(
                 "no execution of a burst while its window is open",
                 f"row {command.result['event']} was claimed",
@@ -306,7 +308,8 @@ def a_retry_waits_for_the_backoff(index: Index) -> Iterator[Finding]:
                 continue
             yield Met("first" if len(index.of_head[attempt.head]) == 1 else "again")
             due = index.now(report.seq) + index.backoff_ms
-            if event.not_before is None or not due <= event.not_before <= due + SLACK_MS:
+            latest = index.now(report.until) + index.backoff_ms + SLACK_MS
+            if event.not_before is None or not due <= event.not_before <= latest:
                 yield Violation(
                     f"the next attempt of row {event.id} after the backoff, about {due}",
                     f"it waits until {event.not_before}",

@@ -267,7 +267,7 @@ def older_rows_are_not_rewritten(index: Index) -> Iterator[Finding]:
     """No start-up migrates rows: before a claim or a replay touches its lane, an older row stays as it was stored."""
     for id_ in sorted(index.loaded & index.births.keys()):
         birth = index.births[id_]
-        touched = min(_touching(index, birth.event.lane, birth.seq), default=1 << 60)
+        touched = min(_touching(index, birth.seq), default=1 << 60)
         if any(birth.seq < at < touched for at, _ in index.starts):
             yield Met("zero-row" if birth.event.ordinal == 0 else "stamped-row")
         for look, view in index.views:
@@ -278,12 +278,12 @@ def older_rows_are_not_rewritten(index: Index) -> Iterator[Finding]:
                 return
 
 
-def _touching(index: Index, lane: Lane, seq: int) -> Iterator[int]:
-    """Commands that may rightly change rows of a lane."""
-    del lane
+def _touching(index: Index, seq: int) -> Iterator[int]:
+    """Commands that may rightly change rows: sent after a row was born, or still under way then."""
+    acts = ("lane.claim", "lane.input", "lane.finish", "lane.replay", "recover")
     for command in index.commands:
-        if command.seq > seq and command.cmd in ("lane.claim", "lane.input", "lane.finish", "lane.replay", "recover"):
-            yield command.seq
+        if command.cmd in acts and command.until > seq:
+            yield max(command.seq, seq)
 
 
 # -- ordinals --------------------------------------------------------------------------------------------------------

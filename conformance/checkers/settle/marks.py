@@ -9,6 +9,7 @@ from conformance.checkers.base import Finding, Met, Violation
 from conformance.checkers.settle.index import Index
 from conformance.checkers.settle.registry import CHECKERS
 from conformance.checkers.settle.stored import Stored, View
+from conformance.checkers.timeline import Command
 
 
 def _newly_skipped(before: View, after: View, not_these: set[int]) -> Iterator[tuple[Stored, Stored]]:
@@ -18,12 +19,21 @@ def _newly_skipped(before: View, after: View, not_these: set[int]) -> Iterator[t
             yield was, event
 
 
+def _skips(index: Index, claim: Command) -> set[int]:
+    """The heads whose executions may have ended as a skip while a claim was under way."""
+    return {
+        a.head
+        for a in index.attempts
+        if any(f.args["outcome"] == "skip" and f.seq < claim.until and f.until > claim.seq for f in a.finishes)
+    }
+
+
 @CHECKERS.checker("GEN-016", "suite", "answer", "rows")
 def superseding_clears_the_lease(index: Index) -> Iterator[Finding]:
     """A row that is collapsed has no claim token, whoever had claimed it before."""
     for attempt in index.attempts:
         before, after = index.before(attempt.claim.seq), index.result_view(attempt.claim)
-        for was, event in _newly_skipped(before, after, {attempt.head}):
+        for was, event in _newly_skipped(before, after, {attempt.head, *_skips(index, attempt.claim)}):
             lost = index.lease_lost(was.id, attempt.claim.seq)
             yield Met("failed" if was.error is not None else "lease-lost" if lost else "never-claimed")
             if event.token is not None:
@@ -43,7 +53,7 @@ def no_crash_leaves_a_false_mark(index: Index) -> Iterator[Finding]:
         waiting = (e for e in before.events.values() if e.state == "pending")
         if any(e.token is not None or index.lease_lost(e.id, fault.command.seq) for e in waiting):
             yield Met("crash-after" if fault.point.endswith(":committed") else "crash-before")
-        for was, event in _newly_skipped(before, index.after(fault.seq), set()):
+        for was, event in _newly_skipped(before, index.after(fault.seq), _skips(index, fault.command)):
             if event.executed:
                 yield Violation(
                     f"row {event.id} not skipped, or without a token",

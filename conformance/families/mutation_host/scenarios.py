@@ -73,6 +73,8 @@ def housekeep(proc: str) -> Op:
 
 
 _DUPLICATE = (start("w2"), invoke("w2", "q2", "m1", "k1"))
+#: The client starts anew and says word for word what it said before.
+_REPEAT = (start("w2"), invoke("w2", "q1", "m1", "k1"))
 _CANCEL = (start("c1"), cancel("c1", "q1"))
 _RECOVER = (start("r1"), recover("r1"))
 _DEADLINE = (time(DEADLINE_MS + 1_000),)
@@ -170,7 +172,7 @@ SCENARIOS: Final = (
         CONFIG,
         (script("hold"), start("w1"), invoke("w1", "q1", "m1", "k1"), kill("w1"), start("r1"), recover("r1")),
         retry=RETRY_KEYED,
-        seconds={"duplicate": _DUPLICATE},
+        seconds={"duplicate": _DUPLICATE, "repeat": _REPEAT},
         remote_faults=False,
     ),
     Scenario(

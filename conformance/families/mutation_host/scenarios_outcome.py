@@ -18,12 +18,19 @@ def _stale(op: Op) -> Op:
 
 
 OUTCOME: Final = (
-    # What a refusal leaves behind when the store fails at, or after, its record.
+    # What a refusal leaves behind when the store fails at, or after, its record; another one, with which nothing went
+    # wrong, shows what this provider's refusals are told as.
     Scenario(
         "mutation/refusal",
         FAMILY,
         CONFIG,
-        (script("definite-refusal"), start("w1"), invoke("w1", "q1", "m1", "k1")),
+        (
+            script("definite-refusal", "definite-refusal"),
+            start("w0"),
+            invoke("w0", "q0", "m0", "k0"),
+            start("w1"),
+            invoke("w1", "q1", "m1", "k1"),
+        ),
         retry=RETRY_KEYED,
         remote_faults=False,
         strikes=frozenset({"fail", "lose-ack", "outage"}),

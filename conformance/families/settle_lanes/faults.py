@@ -45,10 +45,17 @@ def _no_lease_ends(ops: Ops, index: int) -> Op | None:
 
 
 def _no_other_worker(ops: Ops, index: int) -> Op | None:
-    """Nobody claims, reports or recovers while the execution of another process is open."""
-    op = ops[index]
-    acts = op.op == "recover" or (op.op == "call" and op.args["cmd"] in ("lane.claim", "lane.finish"))
-    return None if acts and _open(ops, index, alive=True) - {op.proc} else op
+    """Nobody claims, reports or recovers while the execution of another living process is open."""
+    kept: list[Op] = []
+    for op in ops[: index + 1]:
+        acts = op.op == "recover" or (op.op == "call" and op.args["cmd"] in ("lane.claim", "lane.finish"))
+        if acts and _open((*kept, op), len(kept), alive=True) - {op.proc}:
+            if len(kept) == index:
+                return None
+            kept.append(Op("snapshot", {}))  # holds the place of what is left out
+        else:
+            kept.append(op)
+    return ops[index]
 
 
 INSTEAD: Final[Mapping[str, Instead]] = {
