@@ -1,4 +1,4 @@
-"""Writes what can be made: pages of families and field faults, and examples and tables in other pages and the README.
+"""Writes what can be made: pages of families and field faults, examples and tables inside other pages and the README.
 
 Run it after a change of spec/commands, of the protocol or of the reference: `python tools/write_docs.py`. With
 `--check` it writes nothing and exits 1 if a page is not current.
