@@ -92,6 +92,13 @@ def test_with_missed_faults_nobody_knows_why_a_cell_never_occurred() -> None:
     assert conclude([standing("uncovered")], missed, complete=True, budget_covers=True).exit == 4
 
 
+@pytest.mark.parametrize("status", ["uncovered", "untestable"])
+def test_chosen_scenarios_are_never_blamed_on_the_driver(status: str) -> None:
+    found = conclude([standing(status)], Tally(), complete=True, budget_covers=True, narrowed=True)
+    assert (found.verdict, found.exit) == ("inconclusive", 4)
+    assert "chosen scenarios" in found.why
+
+
 def test_a_violation_counts_although_faults_were_missed_or_the_run_ended_early() -> None:
     missed = tally(record(missed=["w1 gate:begin fail"]))
     assert conclude([standing("fail")], missed, complete=False, budget_covers=False).exit == 1
