@@ -21,7 +21,7 @@ def reference() -> Carrier:
 def all_suspects() -> list[Suspect]:
     """Deviations, variants and lazy drivers, in this order."""
     # The reference is a driver like any other: the suite meets it only here and where it is asked for by name.
-    from reference_impl.deviations import DEVIATIONS  # noqa: PLC0415
+    from reference_impl.deviations import DEVIATIONS, PENDING  # noqa: PLC0415
     from reference_impl.planting import Planted  # noqa: PLC0415
     from reference_impl.variants import VARIANTS  # noqa: PLC0415
 
@@ -30,7 +30,7 @@ def all_suspects() -> list[Suspect]:
 
     kinds = (("deviation", DEVIATIONS), ("variant", VARIANTS))
     planted = [
-        Suspect(kind, p.id, p.names, p.purpose, p.family, carrier(p), p.readings)
+        Suspect(kind, p.id, p.names, p.purpose, p.family, carrier(p), p.readings, PENDING.get(p.id, ""))
         for kind, items in kinds
         for p in items
     ]

@@ -189,9 +189,16 @@ class Verdict:
 
 
 def conclude(
-    found: Iterable[Standing], tally: Tally, complete: bool, budget_covers: bool, untrue: Sequence[str] = ()
+    found: Iterable[Standing],
+    tally: Tally,
+    complete: bool,
+    budget_covers: bool,
+    untrue: Sequence[str] = (),
+    narrowed: bool = False,
 ) -> Verdict:
     """The worst status decides. ``budget_covers`` is False for a budget that is not meant to meet every cell.
+
+    ``narrowed`` says that only chosen scenarios ran, which are not meant to do so either.
 
     ``untrue`` holds what is wrong with the baseline: an excuse that does not hold fails the run.
 
@@ -205,7 +212,7 @@ def conclude(
         return Verdict("none", 5 if own else 3, f"the {blame} could not run {schedule}: {problem}")
     if "fail" in statuses:
         return Verdict("not conformant", 1, "a requirement is violated")
-    searched = complete and budget_covers and not tally.missed
+    searched = complete and budget_covers and not narrowed and not tally.missed
     if untrue and searched:
         return Verdict("not conformant", 1, f"the baseline is not true any more: {untrue[0]}")
     if "untestable" in statuses and searched:
@@ -221,7 +228,8 @@ def conclude(
     if not complete:
         return Verdict("inconclusive", 4, "the budget ended before every schedule ran")
     if statuses & {"uncovered", "untestable"} or untrue:
-        return Verdict("inconclusive", 4, "this budget does not meet every cell")
+        why = "the chosen scenarios do not meet every cell" if narrowed else "this budget does not meet every cell"
+        return Verdict("inconclusive", 4, why)
     if not statuses & {"pass", "declared-gap", "known-failure"}:
         return Verdict("inconclusive", 4, "nothing could be judged")
     if statuses & {"declared-gap", "known-failure"}:

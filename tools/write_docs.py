@@ -1,4 +1,4 @@
-"""Writes what can be made in docs/: the pages of families and field faults, and examples and tables inside other pages.
+"""Writes what can be made: pages of families and field faults, examples and tables inside other pages and the README.
 
 Run it after a change of spec/commands, of the protocol or of the reference: `python tools/write_docs.py`. With
 `--check` it writes nothing and exits 1 if a page is not current.
@@ -10,6 +10,7 @@ import argparse
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -23,11 +24,11 @@ from protocol_examples import examples  # noqa: E402
 from conformance.kit.seam import POINT_CALLS  # noqa: E402
 from conformance.remote.script import BEHAVIOURS  # noqa: E402
 from statemachines.describe import commands_page  # noqa: E402
-from statemachines.spec import load  # noqa: E402
+from statemachines.spec import Spec, load  # noqa: E402
 
 DOCS = ROOT / "docs"
 #: Pages that are written by hand around what is inserted into them.
-PAGES = ("driver-protocol.md",)
+PAGES = (DOCS / "driver-protocol.md", ROOT / "README.md")
 _INSERT = re.compile(r"(<!-- (example|table): ([a-z-]+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
 
 #: family -> command -> (caption, example); the page of the family shows them.
@@ -115,9 +116,12 @@ def pages() -> dict[Path, str]:
         }
         made[DOCS / f"commands-{family.id}.md"] = commands_page(spec, family, config, shown)
     inserts = {f"example {name}": f"```\n{text}\n```\n" for name, text in found.items()}
-    inserts |= {"table point-calls": _point_calls(), "table behaviours": _behaviours()}
-    for name in PAGES:
-        page = DOCS / name
+    inserts |= {
+        "table point-calls": _point_calls(),
+        "table behaviours": _behaviours(),
+        "table standing": _standing(spec),
+    }
+    for page in PAGES:
         made[page] = _INSERT.sub(lambda m: f"{m[1]}{inserts[f'{m[2]} {m[3]}']}{m[4]}", page.read_text(encoding="utf-8"))
     return made
 
@@ -126,6 +130,16 @@ def _point_calls() -> str:
     actions = sorted({action for allowed in POINT_CALLS.values() for action in allowed})
     lines = [["call", *(f"`{a}`" for a in actions)], ["---"] * (len(actions) + 1)]
     lines += [[f"`{call}`", *("yes" if a in allowed else "" for a in actions)] for call, allowed in POINT_CALLS.items()]
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+def _standing(spec: Spec) -> str:
+    """How many obligations of each document are live, and what the others are."""
+    counts = Counter((r.source, r.status) for r in spec.requirements.values())
+    lines = [["protocol", "obligations", "live", "elsewhere", "not testable", "planned"], ["---"] * 6]
+    for family in spec.commands.values():
+        each = [counts[family.source, status] for status in ("live", "same-as", "not-testable", "planned")]
+        lines.append([f"{family.title} (`{family.id}`)", str(sum(each)), *map(str, each)])
     return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 

@@ -95,7 +95,7 @@ def build(record: RunRecord) -> Report:
     for differential in record.differentials:
         for schedule, one, other in differential["different"]:
             tally.problems.append((schedule, "suite", f"the carriers disagree: {one} against {other}"))
-    verdict = conclude(found, tally, bool(record.footer["complete"]), covers, untrue)
+    verdict = conclude(found, tally, bool(record.footer["complete"]), covers, untrue, bool(header["scenarios"]))
     skipped = tuple((s[0], s[1]) for plan in record.plans for s in plan["out_of_tier"])
     compared = sum(d["sample"] for d in record.differentials)
     points = sum(plan["points"] for plan in record.plans)

@@ -28,6 +28,8 @@ FAILED = "approvals/spend/w1.invoke.spend:{}#1@fail/continue"
 LOST = "approvals/spend/w1.invoke.spend:commit#1@lose-ack-{}/continue"
 LATER = "approvals/after-retention"
 CARRIED = "approvals/carried"
+BOUND = "approvals/bound"
+NEEDLESS = "approvals/needless"
 #: The calls of one scenario that are refused for what they present.
 REFUSED = [
     f"q-{axis}"
@@ -44,6 +46,10 @@ def _after_fault(h: History) -> History:
 
 def _prepared(h: History) -> History:
     return row_becomes(h, attempt(h, "q1"), told(h, "q1"), state="Prepared")
+
+
+def _nameless(h: History) -> History:
+    return row_becomes(h, attempt(h, "q1"), 0, request_id=None)
 
 
 def _unspent(request_id: str) -> Edit:
@@ -69,6 +75,15 @@ MUTANTS: list[Mutant] = [
     ("APPR-006", AXES, code("q-order", "approval_refused")),
     ("APPR-007", AXES, code("q-expiry", "approval_replayed")),
     ("APPR-007", AXES, sent("q-issuer")),
+    ("APPR-003", BOUND, sent("thing.pay-by-origin")),
+    ("APPR-003", BOUND, sent("thing.claim-for-executor")),
+    ("APPR-004", BOUND, sent("thing.claim-by-operation")),
+    ("APPR-006", BOUND, sent("thing.pay-with-more")),
+    ("APPR-006", BOUND, code("thing.claim-for-more", "approval_replayed")),
+    ("APPR-007", BOUND, sent("no-list-thing.pay")),
+    ("APPR-007", BOUND, code("no-issuer-thing.claim", "forbidden")),
+    ("APPR-015", NEEDLESS, spend_of("ap-unkeyed")),
+    ("APPR-015", NEEDLESS, spend_of("ev-keyed")),
     ("APPR-009", AXES, code("q-old", "approval_refused")),
     ("APPR-009", AXES, sent("q-old")),
     ("APPR-009", SPEND, sent("q7")),
@@ -84,6 +99,7 @@ MUTANTS: list[Mutant] = [
     ("APPR-017", LOST.format("committed"), _after_fault),
     ("APPR-017", LOST.format("rolled_back"), _after_fault),
     ("APPR-018", FAILED.format("commit"), _prepared),
+    ("APPR-018", FAILED.format("begin"), lambda h: drop_row(h, attempt(h, "q1"), 0)),
     ("APPR-018", LOST.format("committed"), observed("q1", classification="unknown")),
     ("APPR-019", CANCELLED, _unspent("q1")),
     ("APPR-019", CANCELLED, sent("q7")),
@@ -102,6 +118,7 @@ NEAR: list[tuple[str, str, Edit]] = [
     ("another answer once the retention is over", LATER, code("q3", "approval_refused")),
     ("the same reference of another issuer", SPEND, spends(_other_issuer, lambda h: told(h, "q1"))),
     ("a driver that shows no spends", SPEND, lambda h: without_kind(h, "spends")),
+    ("rows that do not say whose attempt it is", FAILED.format("commit"), _nameless),
     ("no spends to be seen, and a cancel", CANCELLED, lambda h: without_kind(h, "spends")),
     ("no spends to be seen without an approval", "mutation/invoke-unkeyed", lambda h: without_kind(h, "spends")),
     ("a finer cause behind a failed spend", FAILED.format("commit"), observed("q1", cause="spend_unavailable")),

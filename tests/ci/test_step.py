@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 import yaml
 
 from conformance.ci_step import arguments, step
+from conformance.cli import main as command
 from conformance.records import read_run
 from conformance.report.annotations import MOST, workflow_commands
 from conformance.report.model import build
@@ -76,9 +78,23 @@ def test_the_action_never_pastes_an_input_into_a_script() -> None:
     assert {f"${{{{ inputs.{name} }}}}" for name in action["inputs"]} <= handed
 
 
+def test_the_hook_looks_at_the_specification_of_the_folder_that_it_runs_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    words = hook["entry"].split()[1:]
+    shutil.copytree(ROOT / "spec", tmp_path / "spec")
+    monkeypatch.chdir(tmp_path)
+    assert command(words) == 0
+    broken = tmp_path / "spec/lifecycles/mutation_attempt.yaml"
+    broken.write_text(broken.read_text().replace("dest: Dispatching", "dest: Dispatchin"))
+    assert command(words) == 1
+    assert "mutation_attempt has no state Dispatchin" in capsys.readouterr().out
+
+
 def test_the_hook_and_the_pages_name_what_exists() -> None:
     (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
-    assert hook["entry"] == "onceproof spec lint"
+    assert hook["entry"].startswith("onceproof spec lint ")
     page = (ROOT / "docs/ci.md").read_text()
     named = set(re.findall(r"ONCEPROOF_[A-Z]+", page))
     assert named <= set(re.findall(r"ONCEPROOF_[A-Z]+", (ROOT / "conformance/ci_step.py").read_text()))

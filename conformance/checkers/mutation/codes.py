@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from conformance.checkers.base import Finding, Met, Violation
 from conformance.checkers.mutation.cases import Case, holder, not_sent, state_of, text_of
-from conformance.checkers.mutation.facts import Connection
+from conformance.checkers.mutation.facts import Command, Connection
 from conformance.checkers.mutation.index import Index
 from conformance.checkers.mutation.registry import CHECKERS
 from statemachines.spec import load
@@ -88,17 +88,46 @@ def another_request_under_a_live_key(index: Index) -> Iterator[Finding]:
             yield Met(state)
         why = f"{held.command.request_id} holds the key with another request"
         yield from not_sent(index, case, frozenset({"idempotency_conflict"}), why)
+    for case, other in _outrun(index):
+        yield Met("raced")
+        why = f"{other.request_id} with another request took the key on the way"
+        yield from not_sent(index, case, frozenset({"idempotency_conflict"}), why)
+
+
+def _outrun(index: Index) -> Iterator[tuple[Case, Command]]:
+    """The calls, and who sent another request under their key while they were on their way, and sent none themselves.
+
+    A call that may have ended ahead of its reservation, by a cancel or for what it lacks, is left to REPLAY-030.
+    """
+    for case in index.cases:
+        command, policy = case.command, case.policy
+        ready = policy.first is None and policy.mode == "not_required" and policy.credential == "ready"
+        if not ready or policy.config.get("capacity") or not command.key or index.connections_of(command):
+            continue
+        if not index.slots.undisturbed(command):
+            continue
+        slot = (command.key, policy.namespace)
+        others = [o for o in index.cases if o is not case and (o.command.key, o.policy.namespace) == slot]
+        for other in others:
+            sent = [c.seq for c in index.connections_of(other.command) if c.how != "reset"]
+            met = other.policy.coordinates != policy.coordinates and any(command.seq < s < command.until for s in sent)
+            # Who was there before may have left something to replay until its generation is retired.
+            if met and all(o.command.seq > command.seq for o in others):
+                yield case, other.command
+                break
 
 
 @CHECKERS.checker("CODE-007", "suite", "wire", "answer", "rows")
 def a_conflict_shows_nothing_of_the_original(index: Index) -> Iterator[Finding]:
     """No value, digest, id, state or result of the stored request is in a conflict."""
+    first: dict[str, tuple[str, Case]] = {}
     for case, held, connection, _ in _conflicts(index):
         if case.command.code != "idempotency_conflict":
             continue
         state = state_of(index, held, connection, case.command.seq)
         if state is not None:
             yield Met(state)
+            yield from _state_shows(first, state, case)
         own = set(_texts(case.policy.request))
         said = list(_texts(case.said))
         for secret in sorted(_secrets(index, held) - own):
@@ -108,6 +137,14 @@ def a_conflict_shows_nothing_of_the_original(index: Index) -> Iterator[Finding]:
                     "a conflict without anything of the stored request", happened, case.command.until, "answer"
                 )
                 break
+
+
+def _state_shows(first: dict[str, tuple[str, Case]], state: str, case: Case) -> Iterator[Violation]:
+    """A violation if a conflict differs from one of the same caller that met another state."""
+    known, other = first.setdefault(case.policy.namespace, (state, case))
+    if known != state and other.wording != case.wording:
+        happened = f"{known} and {state} are told apart: {_difference(other.said, case.said)}"
+        yield Violation("the same conflict in whatever state the original is", happened, case.command.until, "answer")
 
 
 def _secrets(index: Index, held: Case) -> set[str]:

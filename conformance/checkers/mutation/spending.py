@@ -89,7 +89,7 @@ def an_uncertain_spend_keeps_the_gate_shut(index: Index) -> Iterator[Finding]:
 
 @CHECKERS.checker("APPR-018", "suite", "wire", "answer", "rows")
 def an_attempt_without_its_spend_is_aborted(index: Index) -> Iterator[Finding]:
-    """After a failed or uncertain spend the row is Aborted at the answer, and the caller is told not_attempted."""
+    """After a failed or uncertain spend the row is kept as Aborted at the answer, and the caller told not_attempted."""
     for fault, command in _failed_spends(index, "fail", "lose-ack"):
         rows = index.rows_after(command.until)
         if command.outcome != "done" or rows is None:
@@ -100,7 +100,12 @@ def an_attempt_without_its_spend_is_aborted(index: Index) -> Iterator[Finding]:
             continue
         if others:
             rows = index.rows[-1]
-        for attempt in index.attempts_of(command):
+        made = index.attempts_of(command)
+        # What was taken away ahead of the answer may never have been in a snapshot; its spend says that it was there.
+        if not made and not others and index.linked and ANCHOR not in fault.changes:
+            allowed = f"the attempt of {command.request_id} kept as Aborted, its spend being unsure"
+            yield Violation(allowed, "there is no row of it", rows.seq, "rows")
+        for attempt in made:
             if rows.state(attempt) != "Aborted":
                 happened = f"its row is {rows.state(attempt) or 'gone'}"
                 yield Violation(f"attempt {attempt[-6:]} Aborted, its spend being unsure", happened, rows.seq, "rows")

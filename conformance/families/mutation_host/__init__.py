@@ -8,9 +8,11 @@ from conformance.families.mutation_host.scenarios import SCENARIOS, TAIL
 from conformance.families.mutation_host.scenarios_access import ACCESS
 from conformance.families.mutation_host.scenarios_admission import ADMISSION
 from conformance.families.mutation_host.scenarios_approvals import APPROVALS
+from conformance.families.mutation_host.scenarios_bound import BOUND_SCENARIOS
 from conformance.families.mutation_host.scenarios_field import FIELD_SCENARIOS
 from conformance.families.mutation_host.scenarios_gate import GATE_SCENARIOS
 from conformance.families.mutation_host.scenarios_keys import KEY_SCENARIOS
+from conformance.families.mutation_host.scenarios_lag import LAG_SCENARIOS
 from conformance.families.mutation_host.scenarios_outcome import OUTCOME
 from conformance.families.mutation_host.scenarios_recheck import RECHECKS
 from conformance.families.mutation_host.scenarios_spend import SPEND_SCENARIOS
@@ -29,6 +31,8 @@ MUTATION_HOST = Family(
         *ADMISSION,
         *GATE_SCENARIOS,
         *SPEND_SCENARIOS,
+        *BOUND_SCENARIOS,
+        *LAG_SCENARIOS,
     ),
     tail=TAIL,
     contract=lambda _: EffectContract(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 from conformance.families.mutation_host.config import (
@@ -84,6 +85,21 @@ _LOCKED_OUT = edited(SPENDING, callers=[{**ALICE, "may": []}])
 _UNREADY = edited(SPENDING, connections=[connection("conn-a", "expired")])
 _RETRY = (start("e1"), recover("e1"), SETTLE, pay("e1", "q7", "k2"), pay("e1", "q8", "k1"))
 
+_TOUCHING: Final = (operation("thing.write"), operation("thing.touch", kind="none"))
+#: Proofs that would verify for operations that ask for none.
+_NEEDLESS: Final = host(
+    *_TOUCHING,
+    approvals=[record(f"ap-{o['id']}", _M1, o["id"]) for o in _TOUCHING],
+    event_claims=[record(f"ev-{o['id']}", _M1, o["id"]) for o in _TOUCHING],
+)
+
+
+def _needless() -> Iterator[Op]:
+    for kind in ("ap", "ev"):
+        yield ask("w1", f"{kind}-keyed", "thing.write", _M1, f"k-{kind}", approval=f"{kind}-thing.write")
+        yield ask("w1", f"{kind}-unkeyed", "thing.touch", _M1, approval=f"{kind}-thing.touch")
+
+
 APPROVALS: Final = (
     Scenario(
         "approvals/spend",
@@ -155,6 +171,14 @@ APPROVALS: Final = (
             start("o3", SPENDING),
             pay("w1", "q3", "k3"),
         ),
+        remote_faults=False,
+        strikes=_NO_STRIKES,
+    ),
+    Scenario(
+        "approvals/needless",
+        FAMILY,
+        _NEEDLESS,
+        (start("w1"), *_needless()),
         remote_faults=False,
         strikes=_NO_STRIKES,
     ),

@@ -73,11 +73,11 @@ def quiet(name: str, ops: tuple[Op, ...], config: Mapping[str, Any] = CONFIG, re
 
 
 _WRITE: Final[Mapping[str, Any]] = _operations(CONFIG)[0]
-#: A second keyed operation that differs from the first in its name alone.
+#: Two more keyed operations, of which one differs in the last part of its name and one in what qualifies it.
 TWO: Final = {
     **CONFIG,
-    "operations": [*_operations(CONFIG), {**_WRITE, "id": "thing.copy"}],
-    "callers": [{**ALICE, "may": ["thing.write", "thing.touch", "thing.copy"]}],
+    "operations": [*_operations(CONFIG), {**_WRITE, "id": "thing.copy"}, {**_WRITE, "id": "note.write"}],
+    "callers": [{**ALICE, "may": ["thing.write", "thing.touch", "thing.copy", "note.write"]}],
 }
 
 
@@ -85,36 +85,62 @@ TWO: Final = {
 _KEYS: Final = ("k2", "k3", "k1")
 
 
-def _each(proc: str, prefix: str, **other: Any) -> tuple[Op, ...]:
-    """One request under each of the three keys."""
-    return tuple(ask(proc, f"{prefix}{key}", key, **other) for key in _KEYS)
+def _each(proc: str, prefix: str, keys: tuple[str, ...], **other: Any) -> tuple[Op, ...]:
+    """One request under each of these keys."""
+    return tuple(ask(proc, f"{prefix}{key}", key, **other) for key in keys)
 
 
-#: Every coordinate of the fingerprint in turn, under a key that is Pending, one Replayable and one Quarantined.
+def _otherwise(keys: tuple[str, ...]) -> tuple[Op, ...]:
+    """Every coordinate of the fingerprint in turn, under each of these keys, by processes that are there already."""
+    return (
+        *_each("w2", "operation-", keys, operation="thing.copy"),
+        *_each("w5", "source-", keys, operation="note.write"),
+        *_each("w4", "input-", keys, n=2),
+        start("b1", _with(TWO, connection="conn-b")),
+        *_each("b1", "connection-", keys, connection="conn-b"),
+        start("b2", _with(TWO, revision="r2")),
+        *_each("b2", "revision-", keys, revision="r2"),
+        start("b3", _with(TWO, connection_revision="2")),
+        *_each("b3", "connection-revision-", keys),
+        start("b4", {**TWO, "config_revision": "c2"}),
+        *_each("b4", "config-revision-", keys),
+        start("w3", TWO),
+    )
+
+
+#: One key is Pending, one Replayable and one Quarantined.
 _OTHER_REQUEST = quiet(
     "other-request",
     (
         start("w2"),
         start("w4"),
+        start("w5"),
         start("w1"),
         ask("w1", "q2", "k2"),
         script("apply-then-drop"),
         ask("w1", "q3", "k3"),
         script("hold"),
         ask("w1", "q1", "k1"),
-        *_each("w2", "operation-", operation="thing.copy"),
-        *_each("w4", "input-", n=2),
-        start("b1", _with(TWO, connection="conn-b")),
-        *_each("b1", "connection-", connection="conn-b"),
-        start("b2", _with(TWO, revision="r2")),
-        *_each("b2", "revision-", revision="r2"),
-        start("b3", _with(TWO, connection_revision="2")),
-        *_each("b3", "connection-revision-"),
-        start("b4", {**TWO, "config_revision": "c2"}),
-        *_each("b4", "config-revision-"),
-        start("w3", TWO),
+        *_otherwise(_KEYS),
         release("w1"),
-        *_each("w3", "same-"),
+        *_each("w3", "same-", _KEYS),
+    ),
+    TWO,
+)
+
+#: What was aborted or refused did nothing, and its key is as taken as that of a success.
+_OTHER_WITHOUT_EFFECT = quiet(
+    "other-request-without-effect",
+    (
+        start("w0"),
+        crash_after("w0", "mutation_attempt", None, "Prepared"),
+        ask("w0", "q1", "k1"),
+        *(start(proc) for proc in ("w2", "w4", "w5", "w1")),
+        recover("w1"),
+        script("definite-refusal"),
+        ask("w1", "q2", "k2"),
+        *_otherwise(("k1", "k2")),
+        *_each("w3", "same-", ("k1", "k2")),
     ),
     TWO,
 )
@@ -237,9 +263,14 @@ _CLOCK_JUMP = quiet(
     (
         start("w1"),
         ask("w1", "q1", "k1"),
+        start("g2"),
+        housekeep("g2"),
         time(0, wall_jump_ms=_DAYS_MS, trusted=False),
+        # One housekeeper is new, one has known better times, and one has settled the key itself.
         start("g1"),
         housekeep("g1"),
+        housekeep("g2"),
+        housekeep("w1"),
         start("w2"),
         ask("w2", "q2", "k1"),
         kill("w1"),
@@ -295,6 +326,7 @@ _SETTLED_LATE = quiet(
         ask("w1", "q1", "k1"),
         time(_DAYS_MS),
         start("r1"),
+        housekeep("r1"),
         recover("r1"),
         ask("r1", "q2", "k1"),
     ),
@@ -302,6 +334,7 @@ _SETTLED_LATE = quiet(
 
 KEY_SCENARIOS: Final = (
     _OTHER_REQUEST,
+    _OTHER_WITHOUT_EFFECT,
     _OTHER_ROUTE,
     _NAMESPACES,
     _SPELLING,

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from conformance.families.mutation_host.scenarios import ALICE, CONFIG, FAMILY
 from conformance.families.mutation_host.scenarios_keys import ask, quiet
-from conformance.search.program import SETTLE, Op, kill, recover, release, script, start, time
+from conformance.search.program import SETTLE, Op, crash_after, kill, recover, release, script, start, time
 from conformance.search.scenario import Scenario
 
 #: Where the suite's wall clock begins (:class:`conformance.search.process.VirtualTime`).
@@ -175,10 +175,13 @@ _UNREADABLE_HELD = Scenario(
     strikes=frozenset({"blackout"}),
 )
 
-#: Room for three: one key Pending, one Quarantined, one with a known result.
+#: Room for four: one key Pending ahead of its gate, one behind it, one Quarantined, one with a known result.
 _FULL = quiet(
     "full-store",
     (
+        start("w0"),
+        crash_after("w0", "mutation_attempt", None, "Prepared"),
+        ask("w0", "q0", "k0"),
         start("w1"),
         ask("w1", "q1", "k1"),
         script("apply-then-drop"),
@@ -193,7 +196,7 @@ _FULL = quiet(
         kill("w1"),
         ask("w2", "q8", "k5"),
     ),
-    {**CONFIG, "capacity": {"reservations": 3}},
+    {**CONFIG, "capacity": {"reservations": 4}},
 )
 
 RECHECKS: Final = (_APPROVED, _RECHECK, _LATE_WINNER, _UNREADABLE_FREE, _UNREADABLE_HELD, _FULL)
