@@ -115,6 +115,7 @@ _UNSEEN = quiet(
             for op in (ask("b1", f"same-{key}", key, site="s1"), ask("b1", f"other-{key}", key, n=2, site="s1"))
         ),
         ask("b1", "fresh", "k4", site="s1"),
+        ask("b1", "stale", "k5", revision="r0", site="s1"),
         # Who lets the caller in waits here, so that nothing comes behind it.
         ask("b1", "other-k3", "k3", n=2, site="s1"),
         ask("b1", "same-k3", "k3", site="s1"),

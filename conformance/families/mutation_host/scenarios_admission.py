@@ -49,10 +49,8 @@ _OPEN["callers"] = [
         "sees": ["thing.write", "thing.touch", "thing.loose", "thing.off", "thing.deep", "thing.gone"],
         "resources": ["r-1"],
     },
-    {**ALICE, "caller": "bob", "may": ["thing.write"], "sees": []},
     {**ALICE, "caller": "carol", "may": ["thing.write"], "connections": ["conn-b"]},
 ]
-_BOB: Final = {**ALICE, "caller": "bob"}
 _CAROL: Final = {**ALICE, "caller": "carol"}
 _ELSEWHERE: Final = {**ALICE, "origin": {"kind": "federated", "authority": "gw-9"}}
 
@@ -67,8 +65,7 @@ _STRANGERS: Final = (
     ask("w1", "s5", "thing.hidden", _M1, "k1"),
     ask("w1", "s6", "thing.hidden", _M1, "k1", revision="r0"),
     ask("w1", "s7", "thing.nowhere", _M1, "k1"),
-    # Bob would not see the results, carol does not reach the connection, and nobody knows where the last comes from.
-    *(ask("w1", f"b{n}", "thing.write", _M1, "k1", context=_BOB, revision=f"r{n}") for n in (0, 1)),
+    # Carol does not reach the connection, and nobody knows where the last one comes from.
     *(ask("w1", f"c{n}", "thing.write", _M1, "k1", context=_CAROL, revision=f"r{n}") for n in (0, 1)),
     *(ask("w1", f"o{n}", "thing.write", _M1, "k1", context=_ELSEWHERE, revision=f"r{n}") for n in (0, 1)),
 )
