@@ -83,7 +83,9 @@ def walk(
     done = 0
 
     def begin() -> Execution:
-        execution = Execution(_program(family, seed, block, done, ()), carrier, family.contract, lenient=True)
+        # No op is known yet, so the remote has to understand every configuration that the walk may bring.
+        contract = family.contract((family.walk.config, *family.walk.configs.values()))
+        execution = Execution(_program(family, seed, block, done, ()), carrier, lambda _: contract, lenient=True)
         execution.begin()
         return execution
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from conformance.families.connector_push import CONNECTOR_PUSH
 from conformance.families.connector_push.commands import delete, save, work, write
 from conformance.families.connector_push.config import ASYNC
-from conformance.outcome import run_schedule
+from conformance.families.connector_push.edits import FROZEN, edited
+from conformance.outcome import run_schedule, weigh
+from conformance.search.execute import Execution
 from conformance.search.program import Op, Program, release, script, start
-from tests.push.runs import CARRIER
+from conformance.search.walk import WalkResult, walk
+from tests.push.runs import CARRIER, plan
 
 
 def named(*ops: Op) -> tuple[str, ...]:
@@ -22,3 +25,19 @@ def test_a_record_deleted_while_its_request_lies_unread_had_passed_validation() 
     deleted = (start("w2"), work("w2"), start("s2"), delete("s2", "r1"))
     assert named(*begun, *deleted) == ()
     assert named(*begun, *deleted, release("w2")) == ()
+
+
+def test_a_contract_withdrawn_behind_the_reservation_is_the_one_that_was_frozen() -> None:
+    declared = edited(ASYNC, FROZEN["key-header"])
+    begun = (start("w1", declared), start("w2"), start("s1"), write("s1", "r1", Name="name"))
+    lost = (script("apply-then-drop"), save("s1", "r1"), start("w1", ASYNC), work("w1"))
+    assert named(*begun, *lost, work("w2")) == ()
+
+
+def test_a_walk_judges_what_its_replay_judges_under_every_configuration_that_it_brings() -> None:
+    found: list[WalkResult] = []
+    walk(CONNECTOR_PUSH, CARRIER, plan(), 3, 40, {}, found.append)
+    runs = (Execution(each.program, CARRIER, CONNECTOR_PUSH.contract, lenient=True).run() for each in found)
+    again = [weigh(CONNECTOR_PUSH, history, {}) for history in runs]
+    assert [(each.outcome.named, each.outcome.met) for each in found] == [(o.named, o.met) for o in again]
+    assert sum(len(each.program.configs) > 1 for each in found) > 5

@@ -169,8 +169,19 @@ class Index(Timeline):
         return any(start < command.seq < end for command in self._superseding.get(record, ()))
 
     def contract_at(self, connection: Connection) -> bool:
-        """Whether the configuration of the time declares repetitions of this route as safe."""
-        return declares_replay(self.config_at(connection.seq), connection.path)
+        """Whether repetitions of this request may have been frozen as safe.
+
+        An attempt freezes its contract at some time from the save that reserved it to its first request; a declaration
+        that was in force at any time in between may be what it holds (connector-push, drift matrix: recovery cannot
+        widen, and uses the frozen declaration).
+        """
+        record = self.record_of(connection)
+        closed = [c.seq for c in self._superseding.get(record, ()) if c.seq < connection.seq]
+        after = closed[-1] if closed else -1
+        saves = (c.seq for c in self.saves if record_of(c) == record and after < c.seq < connection.seq)
+        since = next(saves, connection.seq)
+        between = [config for at, config in self.configs if since < at < connection.seq]
+        return any(declares_replay(config, connection.path) for config in (self.config_at(since), *between))
 
     @cached_property
     def replays(self) -> list[Replay]:
