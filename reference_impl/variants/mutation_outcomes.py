@@ -26,14 +26,19 @@ class DropsTimeoutCause(MutationHost):
         return {**answer, "mutation": {**mutation, "cause": None}}
 
 
-@OUTCOMES.plant("refuses-by-a-base-code", names="OBS-046/another-base-code", part="host")
+@OUTCOMES.plant(
+    "refuses-by-a-base-code",
+    names="provider-refusal-code/r2",
+    part="host",
+    readings={"provider-refusal-code": "r2"},
+)
 class RefusesByABaseCode(MutationHost):
-    """Gives every refusal of a provider the base code forbidden; the provider's reason stays the cause."""
+    """Gives every refusal of a provider the base code internal; the provider's reason stays the cause."""
 
     def invoke(self, context: Mapping[str, Any], request: Mapping[str, Any]) -> Answer:
         answer = super().invoke(context, request)
         refused = answer.get("mutation", {}).get("classification") == "refused"
-        return {**answer, "error": {"code": "forbidden"}} if refused else answer
+        return {**answer, "error": {"code": "internal"}} if refused else answer
 
 
 _WHY = "recovered_ahead_of_dispatch"
