@@ -33,12 +33,12 @@ class DropsTimeoutCause(MutationHost):
     readings={"provider-refusal-code": "r2"},
 )
 class RefusesByABaseCode(MutationHost):
-    """Gives every refusal of a provider the base code internal; the provider's reason stays the cause."""
+    """Gives every refusal of a provider the base code rate_limited; the provider's reason stays the cause."""
 
     def invoke(self, context: Mapping[str, Any], request: Mapping[str, Any]) -> Answer:
         answer = super().invoke(context, request)
         refused = answer.get("mutation", {}).get("classification") == "refused"
-        return {**answer, "error": {"code": "internal"}} if refused else answer
+        return {**answer, "error": {"code": "rate_limited"}} if refused else answer
 
 
 _WHY = "recovered_ahead_of_dispatch"
