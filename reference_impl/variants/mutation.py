@@ -27,7 +27,12 @@ class LeavesDispatching(Dispatcher):
         return super().conclude(attempt, evidence, voice)
 
 
-@ATTEMPTS.plant("late-gate-sends", names="late-gate-acknowledgement/late-success-still-sends", part="dispatcher")
+@ATTEMPTS.plant(
+    "late-gate-sends",
+    names="late-gate-acknowledgement/late-success-still-sends",
+    part="dispatcher",
+    readings={"late-gate-acknowledgement": "late-success-still-sends"},
+)
 class LateGateSends(Dispatcher):
     """Uses the permission of a gate that opened, though the deadline passed before its success was known."""
 
