@@ -350,9 +350,11 @@ def a_refusal_stands_or_the_winner_is_observed(index: Index) -> Iterator[Finding
         if winner is None or any(g.holds(command.seq) for g in slots.of(place)) or place.differing(winner.at):
             continue
         yield Met("winner-in-its-course")
-        refused = command.code == "approval_required" and not command.told_attempt
+        # What a missing event claim is called is open (approval-required-for-event-claim).
+        codes = _APPROVAL if policy.mode == "event_claim" else {"approval_required"}
+        refused = command.code in codes and not command.told_attempt
         state = winner.attempt_state(index.seen_by(command) + 1)
         if not refused and command.classification != CLASSES.get(state or "", "unknown"):
-            allowed = f"approval_required for {command.request_id}, or what became of {winner.owner.request_id}"
+            allowed = f"a refusal of {command.request_id}, or what became of {winner.owner.request_id}"
             yield Violation(allowed, command.told, command.until, "answer")
         yield from no_work(index, command, f"no attempt of {command.request_id}, which lacks its claim")
