@@ -11,7 +11,7 @@ from reference_impl.mutation_host.dispatch import Dispatcher, IndexUnreadable
 from reference_impl.mutation_host.host import MutationHost
 from reference_impl.mutation_host.keys import CLASSIFICATION, Observer
 from reference_impl.mutation_host.ledger import Ledger
-from reference_impl.mutation_host.model import Call, Record, Refusal
+from reference_impl.mutation_host.model import Call, Record
 from reference_impl.mutation_host.supervision import Supervisor
 from reference_impl.planting import Collection
 from reference_impl.store import Transaction
@@ -273,15 +273,3 @@ class SettlementHeldBack(Ledger):
         if known and now is not None and not now.trusted:
             return False
         return super().move(tx, attempt, trigger, now=now, **values)
-
-
-# It was made as a deviation of REPLAY-032. But whoever looks a second time only decides a moment later, and a winner
-# that has come by then is observed as it has to be; one more look is no spinning (mutation-profile 5.1).
-@KEYS.plant("spent-looks-once-more", names="REPLAY-032/second-look-decides", part="host")
-class SpentLooksOnceMore(MutationHost):
-    """Reads the index again behind an empty recheck when the approval was spent, to meet whoever spent it."""
-
-    def refuse(self, call: Call, refusal: Refusal, voice: Voice) -> Answer:
-        again = call.key is not None and refusal.code == "approval_replayed"
-        observed = self.look_up(call, "invoke.recheck", voice) if again else None
-        return super().refuse(call, refusal, voice) if observed is None else observed

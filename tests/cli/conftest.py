@@ -44,6 +44,7 @@ _NORMAL: tuple[tuple[str, Any], ...] = (
     ),
     (r"(?m)^faults that struck: .*$(\n  .*)*", "faults that struck: …"),
     (r"(?m)^transitions taken: .*$(\n  .*)*", "transitions taken: …"),
+    (r"(?m)^\d+ more deviations are pending", "N more deviations are pending"),
     (r"found after \d+ *of \d+ *", "found after N of N "),
     (r"(survived|passes \d+|SURVIVED|KILLED) +of \d+ *", r"\1 of N "),
     (r", \d+ s left", ""),
