@@ -6,6 +6,7 @@ and premises refer to (DESIGN 2.7).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from conformance.carriers.base import Carrier
@@ -40,7 +41,7 @@ def record(program: Program, carrier: Carrier, contract: ContractOf) -> Recordin
         if not symbolic:
             execution = Execution(program, carrier, contract, record=True)
             history = execution.run()
-            return Recording(program, history, tuple(execution.points))
+            return Recording(program, history, tuple(_strikable(program, execution.points)))
         first = symbolic[0]
         before = sum(i < first for i in symbolic)
         execution = Execution(program.with_ops("", known), carrier, contract, record=True)
@@ -48,6 +49,11 @@ def record(program: Program, carrier: Carrier, contract: ContractOf) -> Recordin
         resolved = _resolve(program.ops[first], first - before, execution.points)
         ops = (*program.ops[:first], resolved, *program.ops[first + 1 :])
         program = program.with_ops("", ops)
+
+
+def _strikable(program: Program, points: list[Point]) -> Iterator[Point]:
+    """The calls at which a fault can be armed: nobody can tell a process anything before it has started."""
+    return (point for point in points if program.ops[point.op_index].op != "start")
 
 
 def _resolve(op: Op, position: int, points: list[Point]) -> Op:
