@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from conformance.checkers.base import Finding, Met, Violation
+from conformance.checkers.base import Finding, Judge, Met, Violation
 from conformance.checkers.mutation.cases import Case, holder, not_sent, text_of
 from conformance.checkers.mutation.index import Index
 from conformance.checkers.mutation.registry import CHECKERS
@@ -38,6 +38,16 @@ _LATER: Final = frozenset(
 )
 
 
+def _where_somebody_is_served(judge: Judge) -> Judge:
+    """A refusal says something only of a host that also does what it is asked: else it would be all that it says."""
+
+    def judged(index: Index) -> Iterator[Finding]:
+        served = bool(index.connections)
+        yield from (f for f in judge(index) if served or not isinstance(f, Met))
+
+    return judged
+
+
 @CHECKERS.checker("EXEC-001", "suite", "wire", "answer")
 def the_envelope_comes_first(index: Index) -> Iterator[Finding]:
     """A bad version or envelope is refused as such by whoever would be refused later too, or hold a conflict."""
@@ -57,6 +67,7 @@ def the_envelope_comes_first(index: Index) -> Iterator[Finding]:
 
 
 @CHECKERS.checker("EXEC-002", "suite", "wire", "answer")
+@_where_somebody_is_served
 def strangers_learn_no_shape(index: Index) -> Iterator[Finding]:
     """Whoever is denied does not hear that the input does not fit."""
     for case in index.cases:
@@ -68,6 +79,7 @@ def strangers_learn_no_shape(index: Index) -> Iterator[Finding]:
 
 
 @CHECKERS.checker("EXEC-004", "suite", "wire", "answer")
+@_where_somebody_is_served
 def strangers_learn_nothing(index: Index) -> Iterator[Finding]:
     """Whether what a call names exists, is bound, or neither: a caller without authority hears the same."""
     first: dict[str, tuple[str, Case]] = {}
@@ -105,6 +117,7 @@ def _first_wins(index: Index, row: str, codes: frozenset[str], cells: Mapping[st
 
 
 @CHECKERS.checker("EXEC-006", "suite", "wire", "answer")
+@_where_somebody_is_served
 def denial_comes_first(index: Index) -> Iterator[Finding]:
     """Whoever is denied learns neither that a description is stale nor that an operation is absent or unbound.
 
@@ -138,6 +151,7 @@ def _alone(index: Index, row: str, codes: frozenset[str], why: str) -> Iterator[
 
 
 @CHECKERS.checker("EXEC-008", "suite", "wire", "answer")
+@_where_somebody_is_served
 def disabled_is_forbidden(index: Index) -> Iterator[Finding]:
     """An admitted, fresh call of a disabled operation hears forbidden."""
     for _, found in _alone(index, "enablement", frozenset({"forbidden"}), "the operation is disabled"):
@@ -154,6 +168,7 @@ def absent_is_not_found(index: Index) -> Iterator[Finding]:
 
 
 @CHECKERS.checker("EXEC-010", "suite", "wire", "answer")
+@_where_somebody_is_served
 def input_after_enablement(index: Index) -> Iterator[Finding]:
     """A disabled operation says so whatever the input."""
     return _first_wins(index, "enablement", frozenset({"forbidden"}), {"input_shape": "input"})

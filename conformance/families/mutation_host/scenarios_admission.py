@@ -32,6 +32,11 @@ def _scenario(name: str, config: Raw, *ops: Op) -> Scenario:
     return Scenario(name, FAMILY, config, ops, remote_faults=False, strikes=_NO_STRIKES)
 
 
+def _served(proc: str) -> Op:
+    """A call that is admitted: without one a host that refuses everything would look the same."""
+    return ask(proc, "q-served", "thing.write", given("m9"), "k9")
+
+
 # -- strangers, and every refusal by itself -------------------------------------------------------------------------
 
 _OPEN: Final = host(
@@ -190,6 +195,9 @@ _FURTHER: Final = (
 )
 
 
+_PLAIN: Final = host(operation("thing.write"))
+
+
 def _together(*rows: str) -> Scenario:
     """A call that every one of these rows would refuse."""
     value = given("m1", resource="r-1")
@@ -205,14 +213,15 @@ def _together(*rows: str) -> Scenario:
     op = ask("w1", "q1", "thing.pay", members.pop("input", value), members.pop("idempotency_key", "k1"))
     request = {**op.args["args"]["request"], **members}
     args = {**op.args["args"], "request": request}
-    return _scenario(f"precedence/{'-before-'.join(rows)}", config, start("w1"), Op("call", {**op.args, "args": args}))
+    refused = (start("w1", config), Op("call", {**op.args, "args": args}))
+    return _scenario(f"precedence/{'-before-'.join(rows)}", _PLAIN, start("w0"), _served("w0"), *refused)
 
 
 PAIRS: Final = tuple(_together(*pair) for pair in dict.fromkeys((*pairwise(ROWS), *_FURTHER)) if pair not in _APART)
 
 ADMISSION: Final = (
-    _scenario("admission/strangers", _OPEN, *_STRANGERS),
-    _scenario("admission/refusals", _OPEN, *_REFUSED),
+    _scenario("admission/strangers", _OPEN, *_STRANGERS, _served("w1")),
+    _scenario("admission/refusals", _OPEN, *_REFUSED, _served("w1")),
     _scenario("admission/conflicts", _KEYED, *_CONFLICTS),
     _scenario("admission/conflicts-unsettled", _KEYED, *_UNSETTLED),
     _scenario("admission/credentials", _CREDENTIALS, *_UNREADY),
