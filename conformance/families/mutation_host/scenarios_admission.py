@@ -195,7 +195,8 @@ _FURTHER: Final = (
 )
 
 
-_PLAIN: Final = host(operation("thing.write"))
+#: Somebody whom no row refuses.
+_DAVE: Final = {**ALICE, "caller": "dave"}
 
 
 def _together(*rows: str) -> Scenario:
@@ -213,8 +214,11 @@ def _together(*rows: str) -> Scenario:
     op = ask("w1", "q1", "thing.pay", members.pop("input", value), members.pop("idempotency_key", "k1"))
     request = {**op.args["args"]["request"], **members}
     args = {**op.args["args"], "request": request}
-    refused = (start("w1", config), Op("call", {**op.args, "args": args}))
-    return _scenario(f"precedence/{'-before-'.join(rows)}", _PLAIN, start("w0"), _served("w0"), *refused)
+    config["operations"] = [*config["operations"], operation("thing.open")]
+    config["callers"] = [*config["callers"], {**_DAVE, "may": ["thing.open"]}]
+    served = ask("w1", "q-served", "thing.open", given("m9"), "k9", context=_DAVE)
+    refused = Op("call", {**op.args, "args": args})
+    return _scenario(f"precedence/{'-before-'.join(rows)}", config, start("w1"), refused, served)
 
 
 PAIRS: Final = tuple(_together(*pair) for pair in dict.fromkeys((*pairwise(ROWS), *_FURTHER)) if pair not in _APART)
