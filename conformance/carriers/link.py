@@ -23,6 +23,8 @@ STDERR_SHOWN: Final = 2 * 1024
 #: How long a command that was answered may take to be seen closing a connection that the remote holds. It decides
 #: only in which order two things are logged.
 _CLOSING_MS: Final = 20
+#: How long the end of its stdout may follow the end of a process. A system may show the two in either order.
+_LAST_WORDS_MS: Final = 250
 
 
 class ProcessLink:
@@ -209,8 +211,8 @@ class ProcessLink:
         """The process has ended; whoever still holds its stdout is a child that it has left behind."""
         os.close(self._exit)
         self._exit = -1
-        while self._problem is None and self._stdout >= 0 and (data := _read(self._stdout)) is not None:
-            if data:
+        while self._problem is None and self._stdout >= 0 and _readable(self._stdout, _LAST_WORDS_MS):
+            if data := _read(self._stdout):
                 self._spoke = True
                 self._take(data)
             else:
@@ -294,6 +296,13 @@ class ProcessLink:
                 with contextlib.suppress(OSError):
                     os.close(fd)
         self._stdin = self._stdout = self._stderr = self._exit = -1
+
+
+def _readable(fd: int, within_ms: int) -> bool:
+    """Whether a pipe has something to read, or has ended, within that time."""
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    return bool(poll.poll(within_ms))
 
 
 def _read(fd: int) -> bytes | None:

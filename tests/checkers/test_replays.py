@@ -7,6 +7,7 @@ import pytest
 from tests.checkers.histories import (
     answer_says,
     asked,
+    at,
     attempt,
     event,
     history,
@@ -81,6 +82,16 @@ class TestObs050:
         failed = event("suite", "fault", "e1", point="invoke.lookup:read", action="fail", changes=[])
         h = insert(h, asked(h, "q8"), failed)
         assert "OBS-050" not in named(answer_says(h, told(h, "q8"), "unknown", "outcome_unknown"))
+
+    def test_near_miss_access_that_was_gone_for_a_while(self) -> None:
+        # Which of the configurations of its time a call came to see, its answer alone may tell.
+        h = history(PLAIN)
+        config = h.events[at(h, "config")].data["config"]
+        for document in (config, {**config, "callers": []}):
+            h = insert(h, asked(h, "q8"), event("suite", "config", "x1", config=document))
+        denied = answer_says(h, told(h, "q8"), None, "forbidden")
+        assert "OBS-050" not in named(denied)
+        assert "OBS-050" not in named(without_rows(denied))
 
 
 class TestObs051:

@@ -134,6 +134,11 @@ class Index:
         at = bisect_left(self.configs, seq, key=itemgetter(0))
         return self.configs[at - 1][1] if at else {}
 
+    def configs_over(self, command: Command) -> list[Mapping[str, Any]]:
+        """Every configuration that was in force at some time while a command was outstanding, in order."""
+        first, last = (bisect_left(self.configs, seq, key=itemgetter(0)) for seq in (command.seq, command.until))
+        return [config for _, config in self.configs[max(first - 1, 0) : last]]
+
     def reconfigured(self, command: Command) -> bool:
         """Whether another configuration came into force while a command was outstanding."""
         return bisect_left(self.configs, command.seq, key=itemgetter(0)) != bisect_left(

@@ -54,7 +54,7 @@ def _replays(index: Index) -> Iterator[Replay]:
         if originals and command.outcome == "done" and not store_faults(index, command):
             found = _replayed(index, originals, command)
             began = found and index.config_at(found.original.seq)
-            if found is not None and began == index.config_at(command.seq) == index.config_at(command.until):
+            if found is not None and all(began == config for config in index.configs_over(command)):
                 yield found
         originals.append(command)
 

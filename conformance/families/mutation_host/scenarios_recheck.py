@@ -2,49 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from conformance.families.mutation_host.config import HOUR_MS, connection, given, record
 from conformance.families.mutation_host.scenarios import ALICE, CONFIG, FAMILY
 from conformance.families.mutation_host.scenarios_keys import ask, quiet
+from conformance.search.process import EPOCH_MS
 from conformance.search.program import SETTLE, Op, kill, pause_after, recover, release, script, start, time
 from conformance.search.scenario import Scenario
-
-#: Where the suite's wall clock begins (:class:`conformance.search.process.VirtualTime`).
-_BEGIN_MS: Final = 1_767_225_600_000
-_HOUR_MS: Final = 3_600_000
-
-
-def record(reference: str, operation: str, *, hours: int = 1_000, marker: str = "m1", n: int = 1) -> dict[str, Any]:
-    """An approval or event claim for alice's request, which lapses so many hours after the beginning."""
-    text = json.dumps({"marker": marker, "n": n}, sort_keys=True, separators=(",", ":"))
-    return {
-        "reference": reference,
-        "evidence": f"signed-{reference}",
-        "issuer": "desk",
-        "subject": {
-            **ALICE,
-            "origin": {"kind": "direct", "authority": CONFIG["instance"]},
-            "operation": operation,
-            "operation_revision": "r1",
-            "connection": "conn-a",
-            "connection_revision": "1",
-            "input_digest": hashlib.sha256(text.encode()).hexdigest(),
-        },
-        "expires_at": _BEGIN_MS + hours * _HOUR_MS,
-        "spent": False,
-    }
 
 
 def proof(reference: str, evidence: str | None = None) -> dict[str, str]:
     """What a request presents."""
     return {"reference": reference, "evidence": evidence or f"signed-{reference}"}
-
-
-def _connection(name: str, state: str) -> dict[str, Any]:
-    return {"id": name, "revision": "1", "credential": {"state": state, "generation": 1}}
 
 
 _OPERATIONS: Final[list[Mapping[str, Any]]] = CONFIG["operations"]  # type: ignore
@@ -59,17 +30,19 @@ GUARDED: Final[Mapping[str, Any]] = {
         {**_WRITE, "id": "thing.late", "connection": "conn-b"},
     ],
     "callers": [{**ALICE, "may": ["thing.write", "thing.touch", "thing.order", "thing.react", "thing.late"]}],
-    "connections": [_connection("conn-a", "ready"), _connection("conn-b", "missing")],
-    "issuers": ["desk"],
+    "connections": [connection("conn-a"), connection("conn-b", "missing")],
+    "issuers": ["board"],
     "approvals": [
-        record("a1", "thing.order", hours=1),
-        record("a2", "thing.order", n=2),
-        record("a3", "thing.order", n=3),
+        record("a1", given("m1"), "thing.order"),
+        record("a2", given("m1", n=2), "thing.order"),
+        record("a3", given("m1", n=3), "thing.order"),
+        record("a4", given("m1", n=4), "thing.order", expires_at=EPOCH_MS + HOUR_MS),
     ],
     "event_claims": [
-        record("c1", "thing.react", hours=1),
-        record("c2", "thing.react"),
-        record("c3", "thing.react", n=2),
+        record("c1", given("m1"), "thing.react"),
+        record("c2", given("m1"), "thing.react"),
+        record("c3", given("m1", n=2), "thing.react"),
+        record("c4", given("m1"), "thing.react", expires_at=EPOCH_MS + HOUR_MS),
     ],
 }
 
@@ -87,7 +60,8 @@ _APPROVED = quiet(
     (
         start("w1"),
         _order("w1", "q1", "k1", "a1"),
-        ask("w1", "q2", "k2", operation="thing.react", approval=proof("c1")),
+        ask("w1", "q2", "k2", operation="thing.react", approval=proof("c4")),
+        _order("w1", "q4", "k4", "a4", n=4),
         start("w2"),
         _order("w2", "none", "k1"),
         _order("w2", "same", "k1", "a1"),
@@ -102,15 +76,15 @@ _APPROVED = quiet(
         start("w3"),
         _order("w3", "wait-same", "k3", "a3", n=3),
         release("w1"),
-        time(2 * _HOUR_MS),
-        _order("w2", "expired", "k1", "a1"),
+        time(2 * HOUR_MS),
+        _order("w2", "expired", "k4", "a4", n=4),
         ask("w2", "other-claim", "k2", operation="thing.react", approval=proof("c2")),
     ),
     GUARDED,
 )
 
 _NO_CLAIMS: Final = {**GUARDED, "event_claims": []}
-_UNREADY: Final = {**GUARDED, "connections": [_connection("conn-a", "refused"), _connection("conn-b", "missing")]}
+_UNREADY: Final = {**GUARDED, "connections": [connection("conn-a", "refused"), connection("conn-b", "missing")]}
 _LOCKED_OUT: Final = [{**ALICE, "may": ["thing.touch"]}]
 _NOBODY: Final = {**_NO_CLAIMS, "callers": _LOCKED_OUT}
 _AGAIN: Final = (start("e1", GUARDED), recover("e1"), SETTLE, _react("e1", "q98"))
