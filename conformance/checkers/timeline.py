@@ -101,6 +101,7 @@ class Timeline:
         self.kills: list[tuple[int, str]] = []
         self.times: list[tuple[int, int, bool]] = []
         self.configs: list[tuple[int, Mapping[str, Any]]] = []
+        self._starts: list[tuple[int, str]] = []
         self._open: dict[str, Command] = {}
         self._by_number: dict[int, Connection] = {}
         self._log = 0
@@ -133,6 +134,19 @@ class Timeline:
         """The configuration that was in force at an event."""
         return next(config for at, config in reversed(self.configs) if at < seq)
 
+    def started_with(self, proc: str, seq: int) -> Mapping[str, Any]:
+        """The configuration that was in force when the process that bore this name at an event was started."""
+        began = next((at for at, name in reversed(self._starts) if name == proc and at < seq), seq)
+        return self.config_at(began)
+
+    def configs_seen(self, command: Command) -> list[Mapping[str, Any]]:
+        """What a command may go by: what its process was started with, and whatever was in force until its end.
+
+        A process may keep what it was started with, or follow what is put in force beside it (``live_config``).
+        """
+        later = [config for at, config in self.configs if command.seq < at < command.until]
+        return [self.started_with(command.proc, command.seq), self.config_at(command.seq), *later]
+
     def connections_of(self, command: Command) -> list[Connection]:
         """The connections that were opened while this command was outstanding in its process."""
         return self._by_command.get(id(command), [])
@@ -148,6 +162,9 @@ class Timeline:
 
     def _on_config(self, event: Event) -> None:
         self.configs.append((event.seq, event.data["config"]))
+
+    def _on_start(self, event: Event) -> None:
+        self._starts.append((event.seq, event.proc))
 
     def _on_command(self, event: Event) -> None:
         command = Command(event.seq, event.proc, event.data["cmd"], event.data["args"])
@@ -211,6 +228,7 @@ class Timeline:
 
     _HANDLERS: ClassVar[Mapping[tuple[str, str], Callable[[Timeline, Event], None]]] = {
         ("suite", "config"): _on_config,
+        ("suite", "start"): _on_start,
         ("suite", "command"): _on_command,
         ("answer", "answer"): _on_answer,
         ("wire", "connection"): _on_connection,

@@ -8,7 +8,7 @@ from conformance.families.connector_push.config import ASYNC
 from conformance.families.connector_push.edits import FROZEN, edited
 from conformance.outcome import run_schedule, weigh
 from conformance.search.execute import Execution
-from conformance.search.program import Op, Program, release, script, start
+from conformance.search.program import Op, Program, release, script, start, time
 from conformance.search.walk import WalkResult, walk
 from tests.push.runs import CARRIER, plan
 
@@ -32,6 +32,12 @@ def test_a_contract_withdrawn_behind_the_reservation_is_the_one_that_was_frozen(
     begun = (start("w1", declared), start("w2"), start("s1"), write("s1", "r1", Name="name"))
     lost = (script("apply-then-drop"), save("s1", "r1"), start("w1", ASYNC), work("w1"))
     assert named(*begun, *lost, work("w2")) == ()
+
+
+def test_a_process_may_hold_the_contract_that_it_was_started_with() -> None:
+    begun = (start("w1", edited(ASYNC, FROZEN["key-header"])), start("s1"), write("s1", "r1", Name="name"))
+    lost = (script("hold-at-accept"), start("w2", ASYNC), save("s1", "r1"), work("w2"))
+    assert named(*begun, *lost, start("e1"), time(35_000), work("e1")) == ()
 
 
 def test_a_walk_judges_what_its_replay_judges_under_every_configuration_that_it_brings() -> None:

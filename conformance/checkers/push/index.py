@@ -178,10 +178,13 @@ class Index(Timeline):
         record = self.record_of(connection)
         closed = [c.seq for c in self._superseding.get(record, ()) if c.seq < connection.seq]
         after = closed[-1] if closed else -1
-        saves = (c.seq for c in self.saves if record_of(c) == record and after < c.seq < connection.seq)
-        since = next(saves, connection.seq)
-        between = [config for at, config in self.configs if since < at < connection.seq]
-        return any(declares_replay(config, connection.path) for config in (self.config_at(since), *between))
+        saves = (c for c in self.saves if record_of(c) == record and after < c.seq < connection.seq)
+        save = next(saves, None)
+        since = connection.seq if save is None else save.seq
+        seen = [config for at, config in self.configs if since < at < connection.seq]
+        for command in (save, connection.command):
+            seen += [] if command is None else self.configs_seen(command)
+        return any(declares_replay(config, connection.path) for config in seen or [self.config_at(since)])
 
     @cached_property
     def replays(self) -> list[Replay]:

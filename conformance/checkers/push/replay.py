@@ -115,7 +115,7 @@ def a_replay_is_byte_for_byte(index: Index) -> Iterator[Finding]:
 
 def _edits(index: Index, replay: Replay) -> Iterator[str]:
     """The parts of the configuration behind the first request that are others by the time of its repetition."""
-    before, after = index.config_at(replay.first.seq), index.config_at(replay.again.seq)
+    before, after = (index.started_with(c.proc, c.seq) for c in (replay.first, replay.again))
     one = _authored(before, lambda action: action["create_path"] == replay.first.path)
     if one is None:
         return
