@@ -1,20 +1,16 @@
 """What a run record says of the specification, so that every report is a function of the record alone.
 
-An excerpt: the lifecycles that the rows of the families follow, and the tables of their documents, each row with the
-cells that show that it occurred (spec/tables/exercised.yaml).
+An excerpt: the lifecycles that the rows of the families follow, and the tables of their documents.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any
 
 from conformance.rows import living
 from statemachines.model import Lifecycle, Table
 from statemachines.spec import Spec
-
-#: The list that says which cells show that a row of a table occurred.
-EXERCISED: Final = "exercised"
 
 
 def lifecycles(spec: Spec, families: Iterable[str]) -> list[dict[str, Any]]:
@@ -38,29 +34,17 @@ def _lifecycle(lc: Lifecycle) -> dict[str, Any]:
 
 
 def tables(spec: Spec, families: Iterable[str], sources: Iterable[str]) -> list[dict[str, Any]]:
-    """The decision tables of these documents, the order of checks of these families, and lists with exercised rows."""
-    shown = cells_of_rows(spec)
+    """The decision tables of these documents, and the order of checks of these families."""
     wanted = set(sources)
     orders = {spec.commands[family].order_of_checks for family in families if family in spec.commands}
     return [
-        _table(table, shown.get(table.id, {}))
+        _table(table)
         for table in spec.tables.values()
-        if table.source in wanted and (table.kind == "decision" or table.id in shown or table.id in orders)
+        if table.source in wanted and (table.kind == "decision" or table.id in orders)
     ]
 
 
-def cells_of_rows(spec: Spec) -> dict[str, dict[str, list[str]]]:
-    """Table -> row -> the cells, as ``ID/cell``, each of which can only occur where this row decides."""
-    found: dict[str, dict[str, list[str]]] = {}
-    listed = spec.tables.get(EXERCISED)
-    for row in listed.rows if listed else ():
-        cells = row.then["cells"]
-        assert isinstance(cells, tuple | list)
-        found.setdefault(str(row.then["table"]), {})[str(row.then["row"])] = [str(cell) for cell in cells]
-    return found
-
-
-def _table(table: Table, cells: dict[str, list[str]]) -> dict[str, Any]:
+def _table(table: Table) -> dict[str, Any]:
     return {
         "id": table.id,
         "title": table.title,
@@ -69,7 +53,6 @@ def _table(table: Table, cells: dict[str, list[str]]) -> dict[str, Any]:
                 "id": row.id,
                 "when": {name: [_text(v) for v in values] for name, values in row.when.items()},
                 "then": {name: _text(v) for name, v in row.then.items() if name not in ("id", "source_rows", "where")},
-                "cells": cells.get(row.id, []),
             }
             for row in table.rows
         ],

@@ -51,12 +51,11 @@ class LifecycleView:
 
 @dataclass(frozen=True, slots=True)
 class RowView:
-    """A row of a table. ``cells`` show that it occurred; ``times`` is None where nothing looks for it yet."""
+    """A row of a table; ``times`` is None where nothing looks for it."""
 
     id: str
     when: Mapping[str, tuple[str, ...]]
     then: Mapping[str, str]
-    cells: tuple[str, ...]
     times: int | None
 
 
@@ -98,32 +97,20 @@ def _lifecycle(lc: Mapping[str, Any], taken: Mapping[str, int]) -> LifecycleView
 def table_views(header: Mapping[str, Any], plans: Iterable[Mapping[str, Any]], tally: Tally) -> tuple[TableView, ...]:
     """The tables of the header with counts; none in records of earlier versions.
 
-    A family may search each history for the rows of a table (its plan lists those that are expected). Rows of other
-    tables count by the cells that show that they occurred.
+    A family may search each history for the rows of a table; its plan lists those that are expected.
     """
     expected: dict[str, set[str]] = {}
     for plan in plans:
         for table, rows in plan["tables"].items():
             expected.setdefault(table, set()).update(rows)
-    judged = {f"{r['id']}/{c['id']}" for r in header["requirements"] for c in r["cells"]}
-    return tuple(_table(table, judged, expected.get(table["id"]), tally) for table in header.get("tables", ()))
+    return tuple(_table(table, expected.get(table["id"], set()), tally) for table in header.get("tables", ()))
 
 
-def _table(table: Mapping[str, Any], judged: set[str], expected: set[str] | None, tally: Tally) -> TableView:
+def _table(table: Mapping[str, Any], expected: set[str], tally: Tally) -> TableView:
     rows = []
     for row in table["rows"]:
-        cells = tuple(cell for cell in row["cells"] if cell in judged)
-        if expected is None:
-            times = sum(_met(tally, cells)) if cells else None
-        else:
-            counted = tally.tables.get(table["id"], {}).get(row["id"], 0)
-            times = counted if counted or row["id"] in expected else None
+        counted = tally.tables.get(table["id"], {}).get(row["id"], 0)
+        times = counted if counted or row["id"] in expected else None
         when = {name: tuple(values) for name, values in row["when"].items()}
-        rows.append(RowView(row["id"], when, dict(row["then"]), cells, times))
+        rows.append(RowView(row["id"], when, dict(row["then"]), times))
     return TableView(table["id"], table["title"], tuple(rows))
-
-
-def _met(tally: Tally, cells: Iterable[str]) -> Iterable[int]:
-    for cell in cells:
-        requirement, _, name = cell.partition("/")
-        yield tally.met.get(requirement, {}).get(name, 0)

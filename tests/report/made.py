@@ -58,8 +58,8 @@ TABLES = [
         "id": "outcome",
         "title": "Outcome by gate",
         "rows": [
-            {"id": "open", "when": {"gate": ["open"]}, "then": {"state": "Completed"}, "cells": ["AAA-001/one"]},
-            {"id": "shut", "when": {"gate": ["shut", "fenced"]}, "then": {"state": "Aborted"}, "cells": []},
+            {"id": "open", "when": {"gate": ["open"]}, "then": {"state": "Completed"}},
+            {"id": "shut", "when": {"gate": ["shut", "fenced"]}, "then": {"state": "Aborted"}},
         ],
     }
 ]
@@ -125,6 +125,7 @@ SCHEDULES = [
     schedule(
         "mutation/invoke",
         met={"AAA-001": {"one": 2, "two": 1}, "BBB-003": {"one": 1}},
+        tables={"outcome": {"open": 1202}},
         transitions={"attempt": {">Prepared": 1, "Prepared>Dispatching": 1, "Dispatching>Completed": 1}},
     ),
     schedule("mutation/invoke/w1.gate:commit#1@crash/restart", met={"AAA-002": {"one": 1}}, faults={"crash": 1}),

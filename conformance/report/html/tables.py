@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.report.html.markup import esc, ident
+from conformance.report.html.markup import esc
 from conformance.report.model import Report
 from conformance.report.views import RowView, TableView
 
@@ -32,11 +32,10 @@ def _row(row: RowView) -> str:
         state, times = "quiet", "<small>not looked for yet</small>"
     else:
         state, times = ("hit" if row.times else "miss"), f"<b>{row.times:,}</b>"
-    cells = "".join(f'<a href="#{ident(cell.partition("/")[0])}">{esc(cell)}</a>' for cell in row.cells)
     return (
         f'<tr class="{state}"><td data-name="row"><code>{esc(row.id)}</code></td>'
         f'<td data-name="when">{when or "always"}</td><td data-name="then">{then}</td>'
-        f'<td data-name="times" class="n">{times}<small>{cells}</small></td></tr>'
+        f'<td data-name="times" class="n">{times}</td></tr>'
     )
 
 
