@@ -31,11 +31,11 @@ from typing import Final
 from conformance.search.plan import Sheet, in_turn, spread, stratum
 from conformance.search.program import Program
 
-SAMPLE: Final = 80
-OWN: Final = 140
-NEAR: Final = 200
-WIDE: Final = 2
-PER_CELL: Final = 5
+SAMPLE: Final = 50
+OWN: Final = 90
+NEAR: Final = 90
+WIDE: Final = 1
+PER_CELL: Final = 3
 
 #: Requirement and cell.
 Cell = tuple[str, str]
