@@ -54,6 +54,9 @@ def a_delivery_is_stored_once(index: Index) -> Iterator[Finding]:
             if f.seq < command.seq
         )
         yield Met("lost-bulk" if lost and command.args["path"] == "fallback" else "again")
+        stored = [e for e in index.before(command.seq).events.values() if e.raw["delivery"] == delivery]
+        if stored and not any(e.open for e in stored) and all(index.settled(e.lane) for e in stored):
+            yield Met("ended")
         yield from _twice(index, command)
 
 
@@ -82,12 +85,16 @@ def leaving_out_changes_no_identity(index: Index) -> Iterator[Finding]:
 def each_route_has_its_row(index: Index) -> Iterator[Finding]:
     """A delivery that two routes take has a row on each, before and after it is sent again."""
     for command, times in _deliveries(index):
-        rows = _rows_of(index.result_view(command), command.args["delivery"])
+        before, rows = (
+            _rows_of(v, command.args["delivery"]) for v in (index.before(command.seq), index.result_view(command))
+        )
         for sequence, event in enumerate(command.args["events"]):
             routes = [r["id"] for r in index.config["routes"] if event["kind"] in r["kinds"]]
             if len(routes) < 2:
                 continue
             yield Met("again" if times else "stored")
+            if len({bool(before[(sequence, route)]) for route in routes}) > 1:
+                yield Met("half-stored")
             missing = [route for route in routes if not rows[(sequence, route)]]
             if missing:
                 yield Violation(f"a row on each of {', '.join(routes)}", f"none on {missing[0]}", command.until, "rows")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conformance.checkers.base import Finding, Met, Violation
+from conformance.checkers.settle.claims import alone
 from conformance.checkers.settle.index import Index
 from conformance.checkers.settle.registry import CHECKERS
 from conformance.checkers.settle.stored import Lane, Stored
@@ -37,12 +38,21 @@ def nothing_is_removed(index: Index) -> Iterator[Finding]:
 # -- pairs -----------------------------------------------------------------------------------------------------------
 
 
+def _reaping(index: Index) -> Iterator[Command]:
+    """The commands that take lapsed claims back."""
+    return (c for c in index.commands if c.cmd in ("recover", "lane.claim") and c.outcome == "done")
+
+
 @CHECKERS.checker("SETTLE-043", "suite", "answer", "rows")
 def event_and_item_agree(index: Index) -> Iterator[Finding]:
     """After any fault of claim, collapse or end: Event and WorkItem are open alike, or ended alike."""
     for source, dests, name in (("pending", ("processing",), "claim"), ("processing", ENDED, "end")):
         for _, kind in index.faults_on("lane_event", source, dests):
             yield Met(f"{name}-{kind}")
+    for attempts in index.of_head.values():
+        lost = [a.claim.until for a in attempts if a.recorded is None][index.budget - 1 :]
+        if lost and any(c.seq > lost[0] for c in _reaping(index)):
+            yield Met("leases-lost")
     # A repair by recovery is as good as one commit, as long as nobody can claim before it.
     looks = [index.look_before(a.claim.seq) for a in index.attempts] + index.looks[-1:]
     for look in looks:
@@ -73,9 +83,16 @@ def an_ended_row_stays_ended(index: Index) -> Iterator[Finding]:
                 )
                 return
         known.update({id_: e for id_, e in view.events.items() if e.executed and id_ not in known})
+    for command in (c for c in index.commands if c.cmd == "lane.deliver" and c.outcome == "done"):
+        for row in index.before(command.seq).events.values():
+            if row.executed and row.raw["delivery"] == command.args["delivery"]:
+                yield Met(f"{'executed-skip' if row.state == 'skipped' else row.state}-sent-again")
     for id_, (seq, state) in index.ends.items():
         passed = next((at for at in leases if at > seq), None)
-        if passed is not None and any(at > passed for at in tempted):
+        attempt = index.consumer(id_)
+        # A row that lost its last lease is dead as well, by one reading of the budget.
+        unreported = state == "dead" and attempt is not None and attempt.recorded is None
+        if passed is not None and any(at > passed for at in tempted) and not unreported:
             yield Met("executed-skip" if state == "skipped" else state)
         if index.last.events.get(id_) is not None and index.last.events[id_].raw["replayed_by"] is not None:
             yield from (Met(f"{state}-replayed"),) if state != "skipped" else ()
@@ -89,7 +106,11 @@ def _reopened(was: Stored, event: Stored) -> bool:
 
 @CHECKERS.checker("SETTLE-033", "suite", "answer", "rows")
 def a_replay_adds_a_row(index: Index) -> Iterator[Finding]:
-    """A replay adds one fresh pending row with its WorkItem; the original stays where it is."""
+    """A replay adds one fresh pending row with its WorkItem; the original stays where it is.
+
+    A settled route refuses none that a route of an existing mode grants in the same situation.
+    """
+    yield from _refused_by_settling(index)
     for command in index.commands:
         if command.cmd != "lane.replay" or command.result.get("status") != "replayed":
             continue
@@ -109,6 +130,39 @@ def a_replay_adds_a_row(index: Index) -> Iterator[Finding]:
         elif same is None or same.state != original.state:
             stands = "gone" if same is None else same.state
             yield Violation(f"row {original.id} stays {original.state}", f"it is {stands}", command.until, "rows")
+
+
+def _replays(index: Index) -> Iterator[tuple[Command, Stored, tuple[str, bool, bool]]]:
+    """(replay, original, situation) of ended rows that were not replayed yet; the choice about skips is left out."""
+    for command in index.commands:
+        if command.cmd != "lane.replay" or command.outcome != "done" or not alone(index, command):
+            continue
+        before = index.before(command.seq)
+        row = before.events.get(command.args["event"])
+        if row is not None and row.state in ("processed", "dead") and row.raw["replayed_by"] is None:
+            waiting = any(e.state == "pending" for e in before.lane(row.lane))
+            yield command, row, (row.state, waiting, bool(before.running(row.lane)))
+
+
+def _refused_by_settling(index: Index) -> Iterator[Finding]:
+    asked = list(_replays(index))
+    granted = {
+        situation
+        for command, row, situation in asked
+        if command.result.get("status") == "replayed" and not index.settled(row.lane)
+    }
+    for command, row, situation in asked:
+        if not index.settled(row.lane) or situation not in granted:
+            continue
+        if situation[1]:
+            yield Met(f"{row.state}-beside-a-burst")
+        if command.result.get("status") == "refused":
+            yield Violation(
+                f"a fresh row for row {row.id}, {row.state} on a settled route, as on any other",
+                "the replay was refused",
+                command.until,
+                "answer",
+            )
 
 
 def _is_fresh(original: Stored, fresh: Stored) -> bool:

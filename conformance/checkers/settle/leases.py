@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from conformance.checkers.base import Finding, Met, Violation
 from conformance.checkers.settle.claims import alone, polls, waits
-from conformance.checkers.settle.index import SLACK_MS, Index
+from conformance.checkers.settle.index import SLACK_MS, Attempt, Index
 from conformance.checkers.settle.registry import CHECKERS
 from conformance.checkers.settle.stored import Stored
+from conformance.checkers.timeline import Command
 from statemachines.lanes import precedes
 
 
@@ -31,6 +32,12 @@ def later_rows_wait_for_the_running_one(index: Index) -> Iterator[Finding]:
             if not later:
                 continue
             yield Met("later-row-waits")
+            if not running.ordinal:
+                yield Met("zero-row-runs")
+            if not index.settled(running.lane):
+                yield Met("existing-mode")
+            if command.args.get("event") in {e.id for e in later}:
+                yield Met("asked-by-name")
             if lane is not None and lane != running.lane:
                 yield Met("other-lane-claimed")
             if command.result.get("event") in {e.id for e in later}:
@@ -44,32 +51,44 @@ def later_rows_wait_for_the_running_one(index: Index) -> Iterator[Finding]:
 
 @CHECKERS.checker("SETTLE-040", "suite", "answer", "rows")
 def a_running_lease_is_respected(index: Index) -> Iterator[Finding]:
-    """Neither recovery nor another worker takes a claim back whose lease still runs and whose holder lives."""
+    """Neither recovery nor another worker takes a claim back whose lease still runs and whose holder lives.
+
+    Nobody concludes from a wall clock that is not trusted that a lease is over.
+    """
     for command in index.commands:
         if command.cmd not in ("recover", "lane.claim") or command.outcome != "done" or not alone(index, command):
             continue
         before, now = index.before(command.seq), index.now(command.seq)
         for event in before.events.values():
             holder = _holder(index, event, command.seq)
-            if not _held(event, now) or holder is None or holder == command.proc:
+            over = not _held(event, now)
+            if holder is None or holder.proc == command.proc or (over and not _only_untrusted(index, holder, command)):
                 continue
-            yield Met("recovery" if command.cmd == "recover" else "other-worker")
+            actor = "recovery" if command.cmd == "recover" else "other-worker"
+            yield Met(f"untrusted-{actor}" if over else actor)
             after = index.result_view(command).events.get(event.id)
             if after is None or after.state != "processing" or after.token != event.token:
                 stands = "gone" if after is None else after.state
                 yield Violation(
-                    f"row {event.id} stays in the hands of {holder}", f"it is {stands}", command.until, "rows"
+                    f"row {event.id} stays in the hands of {holder.proc}", f"it is {stands}", command.until, "rows"
                 )
                 return
 
 
-def _holder(index: Index, event: Stored, seq: int) -> str | None:
-    """The living process that claimed a row last and has reported nothing yet."""
+def _only_untrusted(index: Index, holder: Attempt, command: Command) -> bool:
+    """Whether a lease is over by a wall clock only that nobody attests, and by elapsed time still runs."""
+    lease_ms = int(index.config["windows"]["lease_ms"])
+    elapsed = index.elapsed(command.until) - index.elapsed(holder.claim.seq)
+    return not index.trusted(command.seq) and elapsed < lease_ms - SLACK_MS
+
+
+def _holder(index: Index, event: Stored, seq: int) -> Attempt | None:
+    """The attempt of the living process that claimed a row last and has reported nothing yet."""
     for attempt in reversed(index.of_head.get(event.id, ())):
         if attempt.claim.until < seq:
             killed = any(attempt.claim.seq < at < seq and proc == attempt.proc for at, proc in index.kills)
             reported = any(f.seq < seq for f in attempt.finishes)
-            return None if killed or reported else attempt.proc
+            return None if killed or reported else attempt
     return None
 
 
