@@ -1,4 +1,4 @@
-"""Claims: not before their time, not without need, one at a time, and results under the present token only (SETTLE)."""
+"""Claims: not before their time and not without need, and what an attempt costs (SETTLE)."""
 
 from __future__ import annotations
 
@@ -32,6 +32,11 @@ def waits(event: Stored, now: int) -> bool:
     return event.state == "pending" and event.not_before is not None and event.not_before > now + SLACK_MS
 
 
+def _due(event: Stored, now: int) -> bool:
+    """Whether the time of a pending row has certainly come."""
+    return event.state == "pending" and (event.not_before is None or event.not_before <= now - SLACK_MS)
+
+
 def claimable(view: View, lane: Lane, now: int) -> list[Stored]:
     """The pending rows of a lane that a poll must be able to claim: nothing runs, and all are certainly due."""
     pending = [e for e in view.lane(lane) if e.state == "pending"]
@@ -39,8 +44,12 @@ def claimable(view: View, lane: Lane, now: int) -> list[Stored]:
     return [] if late or view.running(lane) else pending
 
 
+def _told_nothing(index: Index, command: Command) -> bool:
+    return command.result.get("status") == "nothing" and alone(index, command)
+
+
 def _nothing(index: Index, command: Command) -> bool:
-    return command.result.get("status") == "nothing" and "event" not in command.args and alone(index, command)
+    return "event" not in command.args and _told_nothing(index, command)
 
 
 @CHECKERS.checker("SETTLE-002", "suite", "answer", "rows")
@@ -105,6 +114,8 @@ def nothing_is_claimed_early(index: Index) -> Iterator[Finding]:
                 continue
             backoff = bool(event.raw["attempts"])
             yield Met("backoff" if backoff else "by-name" if named is not None else "by-poll")
+            if named is not None and any(_due(e, now) for e in before.lane(event.lane)):
+                yield Met("named-in-backoff" if backoff else "named-in-a-due-lane")
             burst = named is None and _burst(index, before, event.lane, now)
             if command.result.get("event") == event.id and not burst:
                 yield Violation(
@@ -115,9 +126,19 @@ def nothing_is_claimed_early(index: Index) -> Iterator[Finding]:
                 )
 
 
+def _asked_for(index: Index, command: Command, rows: list[Stored]) -> Stored | None:
+    """The row that a claim names, if it could be the head by any reading: alone, or behind rows never tried."""
+    asked = next((e for e in rows if e.id == command.args.get("event")), None)
+    if asked is None or len(rows) == 1:
+        return asked
+    others = [e for e in rows if e is not asked]
+    last = all(precedes(e.key, asked.key) and not index.tried(e, command.seq) for e in others)
+    return asked if last and index.modes.get(asked.lane[0]) != "each" else None
+
+
 @CHECKERS.checker("SETTLE-022", "suite", "answer", "rows")
 def what_is_due_is_claimable(index: Index) -> Iterator[Finding]:
-    """A pending row whose NextAttemptAt has come is claimed by the next poll of a free lane."""
+    """A pending row whose NextAttemptAt has come is claimed by the next poll of a free lane, or by its name."""
     for command, before, now in polls(index):
         for lane in before.lanes:
             rows = claimable(before, lane, now)
@@ -126,9 +147,14 @@ def what_is_due_is_claimable(index: Index) -> Iterator[Finding]:
                 continue
             if command.result.get("event") in {e.id for e in rows}:
                 yield Met("retry" if any(index.tried(e, command.seq) for e in rows) else "due")
-            if _nothing(index, command):
+            asked = _asked_for(index, command, rows)
+            if asked is not None and command.result.get("event") == asked.id:
+                lost, tried = index.lease_lost(asked.id, command.seq), index.tried(asked, command.seq)
+                yield Met("named-after-lease" if lost else "named-after-failure" if tried else "named")
+            if _nothing(index, command) or (asked is not None and _told_nothing(index, command)):
+                due = asked or rows[0]
                 yield Violation(
-                    f"a claim of row {rows[0].id}, due since {rows[0].not_before or 'it came'}",
+                    f"a claim of row {due.id}, due since {due.not_before or 'it came'}",
                     "nothing was claimed",
                     command.until,
                     "answer",
@@ -203,97 +229,6 @@ def _clean(attempt: Attempt) -> bool:
     return told is not None and told.args["outcome"] in ("success", "skip") and told.result.get("status") == "recorded"
 
 
-# -- one at a time ---------------------------------------------------------------------------------------------------
-
-
-def _held(event: Stored, now: int) -> bool:
-    lease = event.raw["lease_expires_at"]
-    return event.state == "processing" and (lease is None or lease > now + SLACK_MS)
-
-
-@CHECKERS.checker("SETTLE-039", "suite", "answer", "rows")
-def later_rows_wait_for_the_running_one(index: Index) -> Iterator[Finding]:
-    """While a row of a lane is executed, its lease running, no later row of the lane is claimed; other lanes go on."""
-    for command, before, now in polls(index):
-        lane = index.lane_of(command.result.get("event", 0))
-        for running in (e for e in before.events.values() if _held(e, now)):
-            later = [
-                e
-                for e in before.lane(running.lane)
-                if e.state == "pending" and not waits(e, now) and precedes(running.key, e.key)
-            ]
-            if not later:
-                continue
-            yield Met("later-row-waits")
-            if lane is not None and lane != running.lane:
-                yield Met("other-lane-claimed")
-            if command.result.get("event") in {e.id for e in later}:
-                yield Violation(
-                    f"row {command.result['event']} waits while row {running.id} is executed",
-                    "it was claimed",
-                    command.until,
-                    "answer",
-                )
-
-
-@CHECKERS.checker("SETTLE-040", "suite", "answer", "rows")
-def a_running_lease_is_respected(index: Index) -> Iterator[Finding]:
-    """Neither recovery nor another worker takes a claim back whose lease still runs and whose holder lives."""
-    for command in index.commands:
-        if command.cmd not in ("recover", "lane.claim") or command.outcome != "done" or not alone(index, command):
-            continue
-        before, now = index.before(command.seq), index.now(command.seq)
-        for event in before.events.values():
-            holder = _holder(index, event, command.seq)
-            if not _held(event, now) or holder is None or holder == command.proc:
-                continue
-            yield Met("recovery" if command.cmd == "recover" else "other-worker")
-            after = index.result_view(command).events.get(event.id)
-            if after is None or after.state != "processing" or after.token != event.token:
-                stands = "gone" if after is None else after.state
-                yield Violation(
-                    f"row {event.id} stays in the hands of {holder}", f"it is {stands}", command.until, "rows"
-                )
-                return
-
-
-def _holder(index: Index, event: Stored, seq: int) -> str | None:
-    """The living process that claimed a row last and has reported nothing yet."""
-    for attempt in reversed(index.of_head.get(event.id, ())):
-        if attempt.claim.until < seq:
-            killed = any(attempt.claim.seq < at < seq and proc == attempt.proc for at, proc in index.kills)
-            reported = any(f.seq < seq for f in attempt.finishes)
-            return None if killed or reported else attempt.proc
-    return None
-
-
-@CHECKERS.checker("SETTLE-041", "suite", "answer", "rows")
-def a_stale_result_is_not_recorded(index: Index) -> Iterator[Finding]:
-    """What a worker reports after another one has claimed its row changes nothing."""
-    for attempt in index.attempts:
-        for report in attempt.finishes:
-            taken = [
-                a
-                for a in index.of_head[attempt.head]
-                if a.number > attempt.number
-                and a.claim.until < report.seq
-                and not any(f.seq < report.seq for f in a.finishes)
-            ]
-            if not taken:
-                continue
-            yield Met(report.args["outcome"])
-            lane = index.lane_of(attempt.head)
-            before, after = index.before(report.seq), index.result_view(report)
-            changed = lane is not None and [e.raw for e in before.lane(lane)] != [e.raw for e in after.lane(lane)]
-            if report.result.get("status") == "recorded" or changed:
-                yield Violation(
-                    f"nothing of what {attempt.proc} reports on row {attempt.head}, which {taken[-1].proc} holds now",
-                    "rows changed" if changed else "it was told that its result is recorded",
-                    report.until,
-                    "rows" if changed else "answer",
-                )
-
-
 # -- attempts --------------------------------------------------------------------------------------------------------
 
 
@@ -348,6 +283,12 @@ def _budget(index: Index, event: Stored, failures: int, seq: int) -> Violation |
     )
 
 
+def _late(index: Index, event: Stored) -> bool:
+    """Whether a row was first claimed when all of its attempts with their backoffs could have been over."""
+    waited = index.now(index.of_head[event.id][0].claim.seq) - index.now(index.births[event.id].seq)
+    return waited > index.budget * index.backoff_ms
+
+
 def _unsure(command: Command) -> bool:
     """Whether a claim may have become durable without anybody being told."""
     return command.result.get("status") in ("unknown", "unavailable")
@@ -367,6 +308,8 @@ def waiting_spends_no_attempt(index: Index) -> Iterator[Finding]:
             continue
         if event.state == "dead":
             yield Met("settled" if index.settled(event.lane) else "existing")
+            if index.settled(event.lane) and _late(index, event):
+                yield Met("long-wait")
         found = _budget(index, event, failures, seq)
         if found is not None:
             yield found

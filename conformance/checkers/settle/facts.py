@@ -1,14 +1,14 @@
-"""Stored facts: no row goes, none comes twice, Event and WorkItem agree, keys are frozen, ordinals rise."""
+"""Stored facts: no row goes, Event and WorkItem agree, ended rows stay ended, keys are frozen, ordinals rise."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from conformance.checkers.base import Finding, Met, Violation
+from conformance.checkers.settle.claims import alone
 from conformance.checkers.settle.index import Index
 from conformance.checkers.settle.registry import CHECKERS
-from conformance.checkers.settle.stored import Lane, Stored, View
+from conformance.checkers.settle.stored import Lane, Stored
 from conformance.checkers.settle.window import bulk_failed, path_of
 from conformance.checkers.timeline import Command
 from statemachines.lanes import ordinal_key, precedes
@@ -35,91 +35,12 @@ def nothing_is_removed(index: Index) -> Iterator[Finding]:
         seen.update({id_: event.item is not None for id_, event in view.events.items()})
 
 
-# -- deliveries ----------------------------------------------------------------------------------------------------
-
-
-def _deliveries(index: Index) -> Iterator[tuple[Command, int]]:
-    """(delivery, how often it had been sent before) for every one that was answered as stored."""
-    sent: Counter[str] = Counter()
-    for command in index.commands:
-        if command.cmd == "lane.deliver":
-            if command.result.get("status") == "stored":
-                yield command, sent[command.args["delivery"]]
-            sent[command.args["delivery"]] += 1
-
-
-def _rows_of(view: View, delivery: str) -> Counter[tuple[int, str]]:
-    """(DeliverySequence, route) -> how many rows."""
-    rows = (e for e in view.events.values() if e.raw["delivery"] == delivery)
-    return Counter((e.raw["sequence"], e.raw["route"]) for e in rows)
-
-
-def excluded(index: Index, delivery: str, seq: int) -> bool:
-    """Whether a row of a delivery had been left out of an execution of its lane that ran when it was there."""
-    for birth in index.births.values():
-        if birth.event.raw["delivery"] != delivery:
-            continue
-        for attempt in index.attempts:
-            taken = attempt.input
-            same = index.lane_of(attempt.head) == birth.event.lane
-            if same and taken is not None and birth.seq < attempt.reads[-1].until < seq and birth.event.id not in taken:
-                return True
-    return False
-
-
-@CHECKERS.checker("SETTLE-031", "suite", "answer", "rows")
-def a_delivery_is_stored_once(index: Index) -> Iterator[Finding]:
-    """The same delivery again, by whichever path, adds nothing."""
-    for command, times in _deliveries(index):
-        delivery = command.args["delivery"]
-        if not times or excluded(index, delivery, command.seq):
-            continue
-        lost = any(
-            f.action == "lose-ack" and f.command is not None and f.command.args.get("delivery") == delivery
-            for f in index.faults
-            if f.seq < command.seq
-        )
-        yield Met("lost-bulk" if lost and command.args["path"] == "fallback" else "again")
-        yield from _twice(index, command)
-
-
-def _twice(index: Index, command: Command) -> Iterator[Violation]:
-    rows = _rows_of(index.result_view(command), command.args["delivery"])
-    doubled = [key for key, count in rows.items() if count > 1]
-    if doubled:
-        yield Violation(
-            f"one row for each Event of delivery {command.args['delivery']} on each route",
-            f"number {doubled[0][0]} is {rows[doubled[0]]} rows on route {doubled[0][1]}",
-            command.until,
-            "rows",
-        )
-
-
-@CHECKERS.checker("GEN-035", "suite", "answer", "rows")
-def leaving_out_changes_no_identity(index: Index) -> Iterator[Finding]:
-    """A row that a generation left out is deduplicated like any other."""
-    for command, times in _deliveries(index):
-        if times and excluded(index, command.args["delivery"], command.seq):
-            yield Met("sent-again")
-            yield from _twice(index, command)
-
-
-@CHECKERS.checker("SETTLE-044", "suite", "answer", "rows")
-def each_route_has_its_row(index: Index) -> Iterator[Finding]:
-    """A delivery that two routes take has a row on each, before and after it is sent again."""
-    for command, times in _deliveries(index):
-        rows = _rows_of(index.result_view(command), command.args["delivery"])
-        for sequence, event in enumerate(command.args["events"]):
-            routes = [r["id"] for r in index.config["routes"] if event["kind"] in r["kinds"]]
-            if len(routes) < 2:
-                continue
-            yield Met("again" if times else "stored")
-            missing = [route for route in routes if not rows[(sequence, route)]]
-            if missing:
-                yield Violation(f"a row on each of {', '.join(routes)}", f"none on {missing[0]}", command.until, "rows")
-
-
 # -- pairs -----------------------------------------------------------------------------------------------------------
+
+
+def _reaping(index: Index) -> Iterator[Command]:
+    """The commands that take lapsed claims back."""
+    return (c for c in index.commands if c.cmd in ("recover", "lane.claim") and c.outcome == "done")
 
 
 @CHECKERS.checker("SETTLE-043", "suite", "answer", "rows")
@@ -128,6 +49,10 @@ def event_and_item_agree(index: Index) -> Iterator[Finding]:
     for source, dests, name in (("pending", ("processing",), "claim"), ("processing", ENDED, "end")):
         for _, kind in index.faults_on("lane_event", source, dests):
             yield Met(f"{name}-{kind}")
+    for attempts in index.of_head.values():
+        lost = [a.claim.until for a in attempts if a.recorded is None][index.budget - 1 :]
+        if lost and any(c.seq > lost[0] for c in _reaping(index)):
+            yield Met("leases-lost")
     # A repair by recovery is as good as one commit, as long as nobody can claim before it.
     looks = [index.look_before(a.claim.seq) for a in index.attempts] + index.looks[-1:]
     for look in looks:
@@ -158,9 +83,16 @@ def an_ended_row_stays_ended(index: Index) -> Iterator[Finding]:
                 )
                 return
         known.update({id_: e for id_, e in view.events.items() if e.executed and id_ not in known})
+    for command in (c for c in index.commands if c.cmd == "lane.deliver" and c.outcome == "done"):
+        for row in index.before(command.seq).events.values():
+            if row.executed and row.raw["delivery"] == command.args["delivery"]:
+                yield Met(f"{'executed-skip' if row.state == 'skipped' else row.state}-sent-again")
     for id_, (seq, state) in index.ends.items():
         passed = next((at for at in leases if at > seq), None)
-        if passed is not None and any(at > passed for at in tempted):
+        attempt = index.consumer(id_)
+        # A row that lost its last lease is dead as well, by one reading of the budget.
+        unreported = state == "dead" and attempt is not None and attempt.recorded is None
+        if passed is not None and any(at > passed for at in tempted) and not unreported:
             yield Met("executed-skip" if state == "skipped" else state)
         if index.last.events.get(id_) is not None and index.last.events[id_].raw["replayed_by"] is not None:
             yield from (Met(f"{state}-replayed"),) if state != "skipped" else ()
@@ -174,7 +106,11 @@ def _reopened(was: Stored, event: Stored) -> bool:
 
 @CHECKERS.checker("SETTLE-033", "suite", "answer", "rows")
 def a_replay_adds_a_row(index: Index) -> Iterator[Finding]:
-    """A replay adds one fresh pending row with its WorkItem; the original stays where it is."""
+    """A replay adds one fresh pending row with its WorkItem; the original stays where it is.
+
+    A settled route refuses none that a route of an existing mode grants in the same situation.
+    """
+    yield from _refused_by_settling(index)
     for command in index.commands:
         if command.cmd != "lane.replay" or command.result.get("status") != "replayed":
             continue
@@ -194,6 +130,39 @@ def a_replay_adds_a_row(index: Index) -> Iterator[Finding]:
         elif same is None or same.state != original.state:
             stands = "gone" if same is None else same.state
             yield Violation(f"row {original.id} stays {original.state}", f"it is {stands}", command.until, "rows")
+
+
+def _replays(index: Index) -> Iterator[tuple[Command, Stored, tuple[str, bool, bool]]]:
+    """(replay, original, situation) of ended rows that were not replayed yet; the choice about skips is left out."""
+    for command in index.commands:
+        if command.cmd != "lane.replay" or command.outcome != "done" or not alone(index, command):
+            continue
+        before = index.before(command.seq)
+        row = before.events.get(command.args["event"])
+        if row is not None and row.state in ("processed", "dead") and row.raw["replayed_by"] is None:
+            waiting = any(e.state == "pending" for e in before.lane(row.lane))
+            yield command, row, (row.state, waiting, bool(before.running(row.lane)))
+
+
+def _refused_by_settling(index: Index) -> Iterator[Finding]:
+    asked = list(_replays(index))
+    granted = {
+        situation
+        for command, row, situation in asked
+        if command.result.get("status") == "replayed" and not index.settled(row.lane)
+    }
+    for command, row, situation in asked:
+        if not index.settled(row.lane) or situation not in granted:
+            continue
+        if situation[1]:
+            yield Met(f"{row.state}-beside-a-burst")
+        if command.result.get("status") == "refused":
+            yield Violation(
+                f"a fresh row for row {row.id}, {row.state} on a settled route, as on any other",
+                "the replay was refused",
+                command.until,
+                "answer",
+            )
 
 
 def _is_fresh(original: Stored, fresh: Stored) -> bool:

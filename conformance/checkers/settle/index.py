@@ -67,12 +67,15 @@ class Index(Timeline):
         self._start_ms = int(clock["wall_ms"])
         #: Where the wall clock went another way than elapsed time, or lost its trust.
         self.jumps: list[int] = []
+        #: (event, elapsed time, whether the wall clock is trusted) whenever time was told.
+        self._clocks: list[tuple[int, int, bool]] = [(-1, int(clock["mono_ms"]), bool(clock.get("trusted", True)))]
         for event in history.events:
             if (event.cls, event.kind) == ("suite", "time"):
                 went = {name: event.data[name] - clock[name] for name in ("wall_ms", "mono_ms")}
                 if went["wall_ms"] != went["mono_ms"] or not event.data["trusted"]:
                     self.jumps.append(event.seq)
                 clock = event.data
+                self._clocks.append((event.seq, int(clock["mono_ms"]), bool(clock["trusted"])))
         self.starts = [(e.seq, e.proc) for e in history.events if (e.cls, e.kind) == ("suite", "start")]
 
     # -- time and configuration --------------------------------------------------------------------------------
@@ -80,6 +83,14 @@ class Index(Timeline):
     def now(self, seq: int) -> int:
         """The wall time that processes had been told before an event, without the ticks of their clocks."""
         return next((wall for at, wall, _ in reversed(self.times) if at < seq), self._start_ms)
+
+    def elapsed(self, seq: int) -> int:
+        """The elapsed time that processes had been told before an event."""
+        return next(mono for at, mono, _ in reversed(self._clocks) if at < seq)
+
+    def trusted(self, seq: int) -> bool:
+        """Whether the wall clock was trusted before an event."""
+        return next(trusted for at, _, trusted in reversed(self._clocks) if at < seq)
 
     @cached_property
     def config(self) -> Mapping[str, Any]:

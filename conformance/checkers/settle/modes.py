@@ -60,6 +60,10 @@ def existing_coalescing_is_unchanged(index: Index) -> Iterator[Finding]:
         if mode in (None, "settled") or len(pending) < 2 or attempt.input is None or has_cycle(e.key for e in pending):
             continue
         yield Met(str(mode))
+        head = next((e for e in pending if e.id == attempt.head), None)
+        for event in pending if mode != "each" else ():
+            if head is not None and precedes(event.key, head.key) and index.tried(event, attempt.claim.seq):
+                yield Met("lease-lost" if index.lease_lost(event.id, attempt.claim.seq) else f"{mode}-failed")
         found = _other_than_before(index, attempt, str(mode), pending)
         if found is not None:
             yield found

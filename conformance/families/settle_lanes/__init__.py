@@ -6,6 +6,7 @@ from conformance.families.settle_lanes.faults import INSTEAD
 from conformance.families.settle_lanes.lazy import LAZY
 from conformance.families.settle_lanes.picture import lane_picture
 from conformance.families.settle_lanes.scenarios import TAIL, WINDOWS
+from conformance.families.settle_lanes.scenarios_claims import CLAIMS
 from conformance.families.settle_lanes.scenarios_generation import GENERATIONS
 from conformance.families.settle_lanes.scenarios_order import ORDER_SCENARIOS
 from conformance.families.settle_lanes.walks import WALK
@@ -13,7 +14,7 @@ from conformance.remote.remote import NoContract
 
 SETTLE_LANES = Family(
     id="settle-lanes",
-    scenarios=(*WINDOWS, *GENERATIONS, *ORDER_SCENARIOS),
+    scenarios=(*WINDOWS, *CLAIMS, *GENERATIONS, *ORDER_SCENARIOS),
     tail=TAIL,
     contract=lambda _: NoContract(),
     checkers=CHECKERS,

@@ -249,7 +249,8 @@ def _stale(outcome: str) -> Scenario:
     )
 
 
-_FAILING: Final = tuple(op for _ in range(BUDGET) for op in (*execute("w1", "retryable"), time(PAST_BACKOFF_MS)))
+#: As many failures as the budget has attempts, each with its backoff.
+FAILING: Final = tuple(op for _ in range(BUDGET) for op in (*execute("w1", "retryable"), time(PAST_BACKOFF_MS)))
 
 _CLAIMS: Final = (
     # One execution, struck at every call, with a second worker, a recovery or a late row at every stop.
@@ -293,8 +294,8 @@ _CLAIMS: Final = (
         *execute("w2"),
     ),
     *(_stale(outcome) for outcome in ("success", "skip", "retryable", "fatal")),
-    scenario("budget-settled", start("s1"), deliver("s1", "d1", "a"), time(PAST_WINDOW_MS), start("w1"), *_FAILING),
-    scenario("budget-existing", start("s1"), deliver("s1", "d1", event("a", kind="preserve")), start("w1"), *_FAILING),
+    scenario("budget-settled", start("s1"), deliver("s1", "d1", "a"), time(PAST_WINDOW_MS), start("w1"), *FAILING),
+    scenario("budget-existing", start("s1"), deliver("s1", "d1", event("a", kind="preserve")), start("w1"), *FAILING),
     # A successor that came in while the head failed, and then fails by itself.
     scenario(
         "budget-successor",
@@ -306,7 +307,7 @@ _CLAIMS: Final = (
         load("s1", row(2, 2, 2)),
         finish("w1", "retryable"),
         time(PAST_BACKOFF_MS),
-        *_FAILING,
+        *FAILING,
     ),
 )
 

@@ -1,0 +1,119 @@
+"""Claims that others hold: one execution at a time in a lane, running leases, results under a lost token (SETTLE)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from conformance.checkers.base import Finding, Met, Violation
+from conformance.checkers.settle.claims import alone, polls, waits
+from conformance.checkers.settle.index import SLACK_MS, Attempt, Index
+from conformance.checkers.settle.registry import CHECKERS
+from conformance.checkers.settle.stored import Stored
+from conformance.checkers.timeline import Command
+from statemachines.lanes import precedes
+
+
+def _held(event: Stored, now: int) -> bool:
+    lease = event.raw["lease_expires_at"]
+    return event.state == "processing" and (lease is None or lease > now + SLACK_MS)
+
+
+@CHECKERS.checker("SETTLE-039", "suite", "answer", "rows")
+def later_rows_wait_for_the_running_one(index: Index) -> Iterator[Finding]:
+    """While a row of a lane is executed, its lease running, no later row of the lane is claimed; other lanes go on."""
+    for command, before, now in polls(index):
+        lane = index.lane_of(command.result.get("event", 0))
+        for running in (e for e in before.events.values() if _held(e, now)):
+            later = [
+                e
+                for e in before.lane(running.lane)
+                if e.state == "pending" and not waits(e, now) and precedes(running.key, e.key)
+            ]
+            if not later:
+                continue
+            yield Met("later-row-waits")
+            if not running.ordinal:
+                yield Met("zero-row-runs")
+            if not index.settled(running.lane):
+                yield Met("existing-mode")
+            if command.args.get("event") in {e.id for e in later}:
+                yield Met("asked-by-name")
+            if lane is not None and lane != running.lane:
+                yield Met("other-lane-claimed")
+            if command.result.get("event") in {e.id for e in later}:
+                yield Violation(
+                    f"row {command.result['event']} waits while row {running.id} is executed",
+                    "it was claimed",
+                    command.until,
+                    "answer",
+                )
+
+
+@CHECKERS.checker("SETTLE-040", "suite", "answer", "rows")
+def a_running_lease_is_respected(index: Index) -> Iterator[Finding]:
+    """Neither recovery nor another worker takes a claim back whose lease still runs and whose holder lives.
+
+    Nobody concludes from a wall clock that is not trusted that a lease is over.
+    """
+    for command in index.commands:
+        if command.cmd not in ("recover", "lane.claim") or command.outcome != "done" or not alone(index, command):
+            continue
+        before, now = index.before(command.seq), index.now(command.seq)
+        for event in before.events.values():
+            holder = _holder(index, event, command.seq)
+            over = not _held(event, now)
+            if holder is None or holder.proc == command.proc or (over and not _only_untrusted(index, holder, command)):
+                continue
+            actor = "recovery" if command.cmd == "recover" else "other-worker"
+            yield Met(f"untrusted-{actor}" if over else actor)
+            after = index.result_view(command).events.get(event.id)
+            if after is None or after.state != "processing" or after.token != event.token:
+                stands = "gone" if after is None else after.state
+                yield Violation(
+                    f"row {event.id} stays in the hands of {holder.proc}", f"it is {stands}", command.until, "rows"
+                )
+                return
+
+
+def _only_untrusted(index: Index, holder: Attempt, command: Command) -> bool:
+    """Whether a lease is over by a wall clock only that nobody attests, and by elapsed time still runs."""
+    lease_ms = int(index.config["windows"]["lease_ms"])
+    elapsed = index.elapsed(command.until) - index.elapsed(holder.claim.seq)
+    return not index.trusted(command.seq) and elapsed < lease_ms - SLACK_MS
+
+
+def _holder(index: Index, event: Stored, seq: int) -> Attempt | None:
+    """The attempt of the living process that claimed a row last and has reported nothing yet."""
+    for attempt in reversed(index.of_head.get(event.id, ())):
+        if attempt.claim.until < seq:
+            killed = any(attempt.claim.seq < at < seq and proc == attempt.proc for at, proc in index.kills)
+            reported = any(f.seq < seq for f in attempt.finishes)
+            return None if killed or reported else attempt
+    return None
+
+
+@CHECKERS.checker("SETTLE-041", "suite", "answer", "rows")
+def a_stale_result_is_not_recorded(index: Index) -> Iterator[Finding]:
+    """What a worker reports after another one has claimed its row changes nothing."""
+    for attempt in index.attempts:
+        for report in attempt.finishes:
+            taken = [
+                a
+                for a in index.of_head[attempt.head]
+                if a.number > attempt.number
+                and a.claim.until < report.seq
+                and not any(f.seq < report.seq for f in a.finishes)
+            ]
+            if not taken:
+                continue
+            yield Met(report.args["outcome"])
+            lane = index.lane_of(attempt.head)
+            before, after = index.before(report.seq), index.result_view(report)
+            changed = lane is not None and [e.raw for e in before.lane(lane)] != [e.raw for e in after.lane(lane)]
+            if report.result.get("status") == "recorded" or changed:
+                yield Violation(
+                    f"nothing of what {attempt.proc} reports on row {attempt.head}, which {taken[-1].proc} holds now",
+                    "rows changed" if changed else "it was told that its result is recorded",
+                    report.until,
+                    "rows" if changed else "answer",
+                )
