@@ -144,7 +144,7 @@ def test_the_page_says_the_numbers_that_hold() -> None:
         f"{selection.SAMPLE} schedules spread",
         f"up to {selection.OWN} *own*",
         f"up to {selection.NEAR} *near*",
-        f"{('one', 'two', 'three')[selection.WIDE - 1]} schedules of every stratum",
-        f"the first {('four', 'five', 'six')[selection.PER_CELL - 4]} that meet it",
+        f"{('one schedule', 'two schedules')[selection.WIDE - 1]} of every stratum",
+        f"the first {('three', 'four', 'five')[selection.PER_CELL - 3]} that meet it",
     ):
         assert words in page

@@ -531,7 +531,7 @@ CASES: Final[dict[str, tuple[Case, Case, Case]]] = {
     "SCOPE-010": (
         case("keys", rows(11, since=("lane.load_rows", 3), ordinal=77)),
         case("keys", rows(1, since=("lane.load_rows", 2), created_at=later(1))),
-        case("keys", rows(11, since=("lane.claim", 1), error="x")),
+        case("keys", rows(1, since=("lane.claim", 1), error="x")),
     ),
 }
 

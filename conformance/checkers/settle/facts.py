@@ -231,14 +231,20 @@ def _at_start(index: Index, seq: int) -> bool:
     return last > max((c.seq for c in index.commands if c.seq < seq), default=-1)
 
 
-@CHECKERS.checker("SCOPE-010", "suite", "rows")
+@CHECKERS.checker("SCOPE-010", "suite", "answer", "rows")
 def older_rows_are_not_rewritten(index: Index) -> Iterator[Finding]:
-    """No start-up migrates rows: before a claim or a replay touches its lane, an older row stays as it was stored."""
+    """Nothing migrates rows: before a claim or a replay touches its lane, an older row stays as it was stored.
+
+    What a claim may do with the rows that it takes in is left open; a start, a recovery and a claim in another lane may
+    do nothing with them.
+    """
     for id_ in sorted(index.loaded & index.births.keys()):
         birth = index.births[id_]
-        touched = min(_touching(index, birth.seq), default=1 << 60)
+        touched = min(_touching(index, birth.event.lane, birth.seq), default=1 << 60)
         if any(birth.seq < at < touched for at, _ in index.starts):
             yield Met("zero-row" if birth.event.ordinal == 0 else "stamped-row")
+        if any(birth.seq < a.claim.seq and a.claim.until < touched for a in index.attempts):
+            yield Met("other-lane-claimed")
         for look, view in index.views:
             event = view.events.get(id_)
             if birth.seq < look.seq < touched and event is not None and event.raw != birth.event.raw:
@@ -247,12 +253,22 @@ def older_rows_are_not_rewritten(index: Index) -> Iterator[Finding]:
                 return
 
 
-def _touching(index: Index, seq: int) -> Iterator[int]:
-    """Commands that may rightly change rows: sent after a row was born, or still under way then."""
+def _touching(index: Index, lane: Lane, seq: int) -> Iterator[int]:
+    """Commands that may rightly change rows of a lane: after a row was born, or still under way then."""
     acts = ("lane.claim", "lane.input", "lane.finish", "lane.replay", "recover")
+    first = min((c.seq for c in index.commands if _reaches(index, c, lane)), default=1 << 60)
     for command in index.commands:
-        if command.cmd in acts and command.until > seq:
-            yield max(command.seq, seq)
+        if command.cmd in acts and command.until > max(seq, first):
+            yield max(command.seq, seq, first)
+
+
+def _reaches(index: Index, command: Command, lane: Lane) -> bool:
+    """Whether a command is a claim or a replay in this lane, as far as it was told."""
+    if command.cmd == "lane.replay":
+        return index.lane_of(command.args["event"]) == lane
+    if command.cmd != "lane.claim" or command.result.get("status") == "nothing":
+        return False
+    return command.result.get("status") != "claimed" or index.lane_of(command.result["event"]) == lane
 
 
 # -- ordinals --------------------------------------------------------------------------------------------------------

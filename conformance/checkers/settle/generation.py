@@ -161,13 +161,16 @@ def wrongs(index: Index, requirement: str) -> Iterator[Wrong]:
 
 
 def by_keys(case: Case, x: Stored) -> str:
-    """Which rule of comparison a row was judged against: one key for all, a zero row, or two keys."""
+    """Which rule of comparison a row was judged against: one key for all, a tie in it, a zero row, or two keys."""
     stamped = [bool(e.ordinal) for e in (x, case.head)]
     if case.boundary is not None:
         upper, lower = all(stamped), bool(x.ordinal and case.boundary.ordinal)
         if upper != lower:
             return "GEN-005"
-    return "GEN-003" if all(stamped) else "GEN-004"
+    if not all(stamped):
+        return "GEN-004"
+    ends = (case.head, case.boundary)
+    return "GEN-043" if any(e is not None and e.ordinal == x.ordinal for e in ends) else "GEN-003"
 
 
 def blame_extra(index: Index, case: Case, x: Stored) -> str:
@@ -176,7 +179,9 @@ def blame_extra(index: Index, case: Case, x: Stored) -> str:
     if heads:
         return _blame_consumed(index, case, x, case.rows.get(heads[-1], x))
     boundary = case.boundary
-    if boundary is not None and x.collapsed and x.id in index.loaded and before(x, boundary):
+    # What this claim collapsed was no row of an earlier generation: asked is how an older version left it.
+    older = x.id in index.loaded and index.births[x.id].event.collapsed
+    if boundary is not None and older and before(x, boundary):
         return "GEN-041" if boundary.state == "skipped" else "GEN-029"
     if before(case.head, x):
         if index.births[x.id].seq > case.first.claim.seq:
@@ -229,7 +234,7 @@ def blame_missing(index: Index, case: Case, x: Stored) -> str:
         return "GEN-014"
     marked = _marked(index, case, x)
     if marked is not None:
-        return marked
+        return "GEN-032" if opens_the_lane(index, case, x) else marked
     contradicted = x.id in index.loaded and contradictory(case, x)
     if not contradicted and foreign_between(index, case, x):
         return "GEN-033"
@@ -251,6 +256,24 @@ def _marked(index: Index, case: Case, x: Stored) -> str | None:
         if row.id == x.id or (before(x, row) and before(row, case.head)):
             return marks(born)
     return None
+
+
+def opens_the_lane(index: Index, case: Case, x: Stored) -> bool:
+    """Whether a row is an older skip, first in a lane without a boundary, and a lane with one takes in a row like it.
+
+    Then its marks are read rightly, and if it is missing, it is the generation without a lower bound that is wrong.
+    """
+    mark = marks(index.births[x.id].event)
+    if mark is None or x.id not in index.loaded or case.boundary is not None:
+        return False
+    if any(before(case.rows[id_], x) for id_ in case.must):
+        return False
+    return any(
+        id_ in other.taken and id_ in index.loaded and marks(index.births[id_].event) == mark
+        for other in cases(index)
+        if other.boundary is not None
+        for id_ in other.must
+    )
 
 
 def foreign_between(index: Index, case: Case, x: Stored) -> list[Stored]:

@@ -76,6 +76,8 @@ def an_executed_skip_is_marked(index: Index) -> Iterator[Finding]:
                 continue
             failed = was.error is not None or len(index.of_head[attempt.head]) > 1
             yield Met("after-failure" if failed else "first-attempt")
+            if attempt.input == [attempt.head]:
+                yield Met("alone")
             if not event.executed or event.state != "skipped":
                 yield Violation(
                     f"row {event.id} skipped, with its token and no diagnostic",

@@ -5,8 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from conformance.checkers.base import Finding, Judge, Met, Violation
-from conformance.checkers.settle.generation import Case, Wrong, before, cases, foreign_between, inverted, marks, wrongs
+from conformance.checkers.settle.generation import (
+    Case,
+    Wrong,
+    before,
+    cases,
+    foreign_between,
+    inverted,
+    marks,
+    opens_the_lane,
+    wrongs,
+)
 from conformance.checkers.settle.index import Index
+from conformance.checkers.settle.modes import rows_of_deliveries_come_together
 from conformance.checkers.settle.registry import CHECKERS
 from conformance.checkers.settle.stored import Stored
 
@@ -65,6 +76,19 @@ def zero_pairs_by_ingress(_: Index, case: Case) -> Iterator[str]:
             yield "zero-before" if before(x, case.head) else "zero-after"
         elif not case.head.ordinal:
             yield "stamped-before-zero-head" if before(x, case.head) else "stamped-after-zero-head"
+        yield from _lower_end(case, x)
+
+
+def _lower_end(case: Case, x: Stored) -> Iterator[str]:
+    """How a row that precedes the head stands to the boundary, where ingress decides at both ends."""
+    b = case.boundary
+    if b is None or not before(x, case.head):
+        return
+    where = "after" if before(b, x) else "before"
+    if not x.ordinal:
+        yield f"zero-{where}-boundary"
+    elif not b.ordinal and not case.head.ordinal:
+        yield f"stamped-{where}-zero-boundary"
 
 
 @member_checker("GEN-005")
@@ -81,22 +105,29 @@ def zero_heads_admit_no_later_row(_: Index, case: Case) -> Iterator[str]:
     """A head without an ordinal admits no stamped row that came later."""
     if not case.head.ordinal and any(x.ordinal and before(case.head, x) for x in others(case)):
         yield "later-stamped"
+        for x in others(case):
+            if x.ordinal and before(case.head, x) and x.key.created == case.head.key.created:
+                yield "same-date" if x.key.sequence > case.head.key.sequence else "same-sequence"
 
 
 @member_checker("GEN-043")
 def equal_ordinals_by_id(_: Index, case: Case) -> Iterator[str]:
-    """Equal positive ordinals at the upper end are decided by Id."""
+    """Equal positive ordinals at either end are decided by Id."""
+    b = case.boundary
     for x in others(case):
+        if b is not None and x.ordinal and x.ordinal == b.ordinal and case.head.ordinal and before(x, case.head):
+            yield "after-boundary" if before(b, x) else "before-boundary"
         if x.ordinal and x.ordinal == case.head.ordinal:
             yield "smaller-id" if before(x, case.head) else "larger-id"
 
 
 @member_checker("GEN-032")
 def without_a_boundary(index: Index, case: Case) -> Iterator[str]:
-    """Where nothing was executed, the generation has no lower bound."""
-    del index
+    """Where nothing was executed, the generation has no lower bound: neither for rows that wait nor for older skips."""
     if case.boundary is None and len(case.must) > 1:
         yield "fresh-lane"
+    if any(opens_the_lane(index, case, case.rows[id_]) for id_ in case.must):
+        yield "older-skip"
 
 
 @member_checker("GEN-033")
@@ -125,6 +156,8 @@ def dead_ends_a_generation(index: Index, case: Case) -> Iterator[str]:
     reports = [f for a in index.of_head.get(case.boundary.id, ()) for f in a.finishes]
     if siblings and reports:
         yield "fatal" if reports[-1].args["outcome"] == "fatal" else "budget-spent"
+    elif siblings:
+        yield "leases-lost"
 
 
 @member_checker("GEN-029")
@@ -152,6 +185,8 @@ def older_skips_are_told_apart(index: Index, case: Case) -> Iterator[str]:
     older = _after(case, "skipped") and case.boundary is not None and case.boundary.id in index.born_ended
     if older and any(index.births[id_].event.collapsed for id_ in case.must):
         yield "seeded"
+        if case.boundary is not None and not case.boundary.ordinal:
+            yield "without-ordinal"
 
 
 def _older(index: Index, case: Case, requirement: str) -> Iterator[str]:
@@ -249,7 +284,7 @@ def a_delivery_pulls_nothing_in(_: Index, case: Case) -> Iterator[str]:
             yield "far-side"
 
 
-@member_checker("GEN-026")
+@member_checker("GEN-026", rows_of_deliveries_come_together)
 def deliveries_belong_together(index: Index, case: Case) -> Iterator[str]:
     """Rows of several deliveries between boundary and head come in one invocation."""
     if len({case.rows[id_].raw["delivery"] for id_ in case.must if id_ not in index.loaded}) > 1:

@@ -93,6 +93,44 @@ def _list(ids: set[int]) -> str:
     return ", ".join(map(str, sorted(ids))) or "no other row"
 
 
+def rows_of_deliveries_come_together(index: Index) -> Iterator[Finding]:
+    """GEN-026 on preserving routes of existing modes: rows of several deliveries that wait come in one invocation.
+
+    Asked is the plain case: delivered rows of a lane without a cycle, none of them tried, behind all that has ended.
+    """
+    for attempt in index.attempts:
+        lane = index.lane_of(attempt.head)
+        if lane is None or index.settled(lane) or not index.preserving(lane) or attempt.input is None:
+            continue
+        rows = index.before(attempt.claim.seq).lane(lane)
+        head = next((e for e in rows if e.id == attempt.head), None)
+        waiting = [e for e in rows if e.state == "pending" and e.id not in index.loaded and e.not_before is None]
+        if (
+            head not in waiting
+            or has_cycle(e.key for e in rows)
+            or any(index.tried(e, attempt.claim.seq) for e in waiting)
+        ):
+            continue
+        ended = [e for e in rows if e.executed]
+        wanted = [
+            e
+            for e in waiting
+            if e is head or (precedes(e.key, head.key) and all(precedes(b.key, e.key) for b in ended))
+        ]
+        if len({e.raw["delivery"] for e in wanted}) < 2:
+            continue
+        yield Met("without-window")
+        missing = [e.id for e in wanted if e.id not in attempt.input]
+        if missing:
+            taken = ", ".join(map(str, attempt.input)) or "empty"
+            yield Violation(
+                f"row {missing[0]} in the input of head {head.id}, which came in another delivery",
+                f"the input was {taken}",
+                attempt.reads[-1].until,
+                "answer",
+            )
+
+
 # -- normalization ---------------------------------------------------------------------------------------------------
 
 
