@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from conformance.checkers.base import Finding, Met, Violation
 from conformance.checkers.settle.claims import alone
@@ -183,14 +183,12 @@ def ingress_keys_are_frozen(index: Index) -> Iterator[Finding]:
 @CHECKERS.checker("ORDER-025", "suite", "rows")
 def ordinals_are_frozen(index: Index) -> Iterator[Finding]:
     """EnqueueOrdinal of a stored row never changes; a zero row stays one."""
-    for finding in _frozen(index, ("ordinal",)):
-        if not isinstance(finding, Met):
-            yield finding
-            continue
-        yield finding
-    for id_, birth in index.births.items():
-        if birth.event.ordinal == 0 and id_ in index.loaded and index.last.events.get(id_, birth.event).state in ENDED:
-            yield Met("zero-row")
+    yield from _frozen(index, ("ordinal",))
+    zeros = {id_ for id_, birth in index.births.items() if birth.event.ordinal == 0 and id_ in index.loaded}
+    if any(index.last.events[id_].state in ENDED for id_ in zeros & index.last.events.keys()):
+        yield Met("zero-row")
+    lived = set(_lived(index, zeros))
+    yield from (Met(f"zero-row-{what}") for what in ("retried", "taken-back", "replayed") if what in lived)
 
 
 def _frozen(index: Index, names: tuple[str, ...]) -> Iterator[Finding]:
@@ -205,15 +203,16 @@ def _frozen(index: Index, names: tuple[str, ...]) -> Iterator[Finding]:
                     f"{name} of row {id_} stays {born.raw[name]}", f"it is {event.raw[name]}", look.seq, "rows"
                 )
                 return
-    yield from (Met(cell) for cell in _lived(index))
+    yield from (Met(cell) for cell in _lived(index, index.births.keys()))
 
 
-def _lived(index: Index) -> Iterator[str]:
-    """What has happened to rows by the end."""
+def _lived(index: Index, ids: Container[int]) -> Iterator[str]:
+    """What has happened to these rows by the end."""
     for attempt in index.attempts:
-        if any(f.args["outcome"] == "retryable" and f.result.get("status") == "recorded" for f in attempt.finishes):
+        told = [f.args["outcome"] for f in attempt.finishes if f.result.get("status") == "recorded"]
+        if attempt.head in ids and "retryable" in told:
             yield "retried"
-    for event in index.last.events.values():
+    for event in (e for id_, e in index.last.events.items() if id_ in ids):
         if event.collapsed:
             yield "collapsed"
         if event.executed:
@@ -221,7 +220,7 @@ def _lived(index: Index) -> Iterator[str]:
         if event.raw["replayed_by"] is not None:
             yield "replayed"
     for id_, attempts in index.of_head.items():
-        if len(attempts) > 1 and any(not a.finishes for a in attempts[:-1]) and id_ in index.last.events:
+        if id_ in ids and len(attempts) > 1 and any(not a.finishes for a in attempts[:-1]) and id_ in index.last.events:
             yield "taken-back"
 
 

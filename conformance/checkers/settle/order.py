@@ -7,8 +7,18 @@ from itertools import combinations, pairwise
 
 from conformance.checkers.base import Finding, Met, Violation
 from conformance.checkers.settle.index import Index
-from conformance.checkers.settle.payload import inversions, mixed, ordered, payloads, shown, stored_order, wrong_pair
+from conformance.checkers.settle.payload import (
+    Payload,
+    inversions,
+    mixed,
+    ordered,
+    payloads,
+    shown,
+    stored_order,
+    wrong_pair,
+)
 from conformance.checkers.settle.registry import CHECKERS
+from conformance.checkers.settle.twins import contradictions
 from statemachines.lanes import READINGS, Row, has_cycle, ingress_key, precedes
 
 
@@ -72,6 +82,8 @@ def created_date_first(index: Index) -> Iterator[Finding]:
     for a, b in _zero_pairs(index):
         if a.created < b.created and a.sequence > b.sequence:
             yield Met("against-sequence")
+            if a.created // 1000 == b.created // 1000:
+                yield Met("inside-a-second")
     yield from _reversals(index, "ORDER-003")
 
 
@@ -81,6 +93,8 @@ def then_delivery_sequence(index: Index) -> Iterator[Finding]:
     for a, b in _zero_pairs(index):
         if a.created == b.created and a.sequence < b.sequence and a.id > b.id:
             yield Met("against-id")
+        if a.created == b.created and a.sequence < b.sequence and str(a.sequence) > str(b.sequence):
+            yield Met("against-text")
     yield from _reversals(index, "ORDER-004")
 
 
@@ -102,12 +116,16 @@ def zero_rows_are_no_tie(index: Index) -> Iterator[Finding]:
     for a, b in _zero_pairs(index):
         if a.created < b.created and a.id > b.id and a.sequence <= b.sequence:
             yield Met("against-id")
+    for payload in payloads(index):
+        first = min(payload.rows, key=ingress_key)
+        if not any(r.ordinal for r in payload.rows) and first.id > min(r.id for r in payload.rows):
+            yield Met("zero-rows-alone")
     yield from _reversals(index, "ORDER-007")
 
 
 @CHECKERS.checker("ORDER-006", "suite", "answer", "rows")
 def zero_is_no_smallest_ordinal(index: Index) -> Iterator[Finding]:
-    """A row without an ordinal that arrived last does not come before the stamped ones."""
+    """A row without an ordinal does not come before stamped ones where it arrived last, nor where dates are equal."""
     for payload in payloads(index):
         latest = max(payload.rows, key=ingress_key)
         if latest.ordinal or not any(r.ordinal for r in payload.rows):
@@ -120,6 +138,20 @@ def zero_is_no_smallest_ordinal(index: Index) -> Iterator[Finding]:
                 payload.read.until,
                 "answer",
             )
+    for payload in payloads(index):
+        tied = [] if payload.cyclic or not payload.whole else list(_tied(payload))
+        yield from (Met("tied") for _ in tied[:1])
+        wrong = next((pair for pair in payload.reversed() if pair in tied), None) if tied else None
+        if wrong is not None:
+            yield wrong_pair(payload, *wrong)
+
+
+def _tied(payload: Payload) -> Iterator[tuple[Row, Row]]:
+    """The pairs of a stamped row and a later one without an ordinal that have one CreatedDate."""
+    for a, b in combinations(payload.rows, 2):
+        first, second = (a, b) if precedes(a, b) else (b, a)
+        if first.created == second.created and first.ordinal and not second.ordinal:
+            yield first, second
 
 
 @CHECKERS.checker("ORDER-010", "suite", "answer", "rows")
@@ -152,7 +184,7 @@ def an_inversion_is_no_cycle(index: Index) -> Iterator[Finding]:
 
 @CHECKERS.checker("ORDER-021", "suite", "answer", "rows")
 def one_comparison_everywhere(index: Index) -> Iterator[Finding]:
-    """Membership and replay judge every kind of pair as the claim guard does."""
+    """Membership and replay judge every kind of pair as the claim guard does, and one pair alike."""
     for payload in payloads(index):
         kinds = {(bool(a.ordinal), bool(b.ordinal)) for a, b in pairwise(ordered(payload))}
         if len(kinds) < 4 or payload.cyclic or not payload.whole:
@@ -161,6 +193,7 @@ def one_comparison_everywhere(index: Index) -> Iterator[Finding]:
         found = payload.reversed()
         if found:
             yield wrong_pair(payload, *found[0])
+    yield from contradictions(index)
 
 
 @CHECKERS.checker("ORDER-023", "suite", "answer", "rows")

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, TypeAlias
 
-from conformance.families.settle_lanes.commands import claim, execute, finish, load, read, row
+from conformance.families.settle_lanes.commands import claim, execute, finish, load, read, replay, row
 from conformance.families.settle_lanes.config import PAST_BACKOFF_MS, PAST_LEASE_MS
-from conformance.families.settle_lanes.lanes import MEMBERSHIPS, ORDERS, acyclic_part, rows
+from conformance.families.settle_lanes.lanes import MEMBERSHIPS, ORDERS, TWINS, acyclic_part, rows
 from conformance.families.settle_lanes.scenarios import NEVER_MS, scenario
-from conformance.search.program import Op, kill, start, time
+from conformance.search.program import Op, kill, recover, start, time
 from conformance.search.scenario import Scenario
 
 #: The lane whose Ids must stay as they are: 9 and 10 contradict each other as texts.
 _BY_ID: Final = "zeros-three-level-ties"
+#: (lane, boundary, head), as in ``lanes``.
+_Membership: TypeAlias = tuple[str, int | None, int]
 
 
 def _whole(name: str, *, reverse: bool) -> Scenario:
@@ -26,13 +28,22 @@ def _whole(name: str, *, reverse: bool) -> Scenario:
     return scenario(name, *ops)
 
 
-def _members() -> Iterator[Op]:
+def _members(memberships: Iterable[_Membership], base: int = 0) -> Iterator[Op]:
     """One generation of a lane for each membership: its boundary is processed, every other row waits."""
-    for number, (lane, boundary, head) in enumerate(MEMBERSHIPS, 1):
-        offset = 100 * number
+    for number, (lane, boundary, head) in enumerate(memberships, 1):
+        offset = base + 100 * number
         found = rows(acyclic_part(ORDERS[lane]), f"{lane}-{number}", offset)
         yield load("s1", *({**r, "state": "processed"} if r["id"] - offset == boundary else r for r in found))
         yield from execute("w1", named=head + offset)
+
+
+def _twins() -> Iterator[Op]:
+    """The lanes of ``TWINS``, each as one generation, then cut at many places."""
+    for number, lane in enumerate(dict.fromkeys(lane for lane, _, _ in TWINS), 1):
+        found = rows(ORDERS[lane], lane, 100 * number)
+        yield load("s1", *found)
+        yield from execute("w1", named=found[-1]["id"])
+    yield from _members(TWINS, 1000)
 
 
 def _permuted() -> Iterator[Op]:
@@ -54,7 +65,8 @@ def _cycle(source: str, offset: int) -> list[dict[str, Any]]:
 ORDER_SCENARIOS: Final = (
     _whole("orders", reverse=False),
     _whole("orders-reversed", reverse=True),
-    scenario("memberships", start("s1"), start("w1"), *_members()),
+    scenario("memberships", start("s1"), start("w1"), *_members(MEMBERSHIPS)),
+    scenario("twins", start("s1"), start("w1"), *_twins()),
     scenario("permuted", start("s1"), start("w1"), *_permuted()),
     # A cyclic generation is attempted twice: by the same worker after a failure, by another after a lost lease.
     scenario(
@@ -91,5 +103,26 @@ ORDER_SCENARIOS: Final = (
         read("w1"),
         finish("w1"),
         *execute("w1"),
+    ),
+    # Heads without an ordinal fail, lose their lease and end in each way; one of them is replayed. All of them arrived
+    # before time began, so that a replay at whatever time comes after its original.
+    scenario(
+        "zero-heads",
+        start("s1"),
+        load("s1", *(row(10 * i + 1, 0, i - 9, source=source) for i, source in enumerate("abcd"))),
+        load("s1", row(2, 1, -8.5, source="a"), row(12, 2, -7.5, source="b")),
+        start("w1"),
+        *execute("w1", "retryable", named=1),
+        *execute("w1", "fatal", named=21),
+        *execute("w1", "skip", named=31),
+        claim("w1", 11),
+        read("w1"),
+        kill("w1"),
+        time(PAST_BACKOFF_MS),
+        start("w2"),
+        recover("w2"),
+        replay("s1", 21),
+        *execute("w2", named=11),
+        *execute("w2", named=1),
     ),
 )
