@@ -117,19 +117,31 @@ def _duplicate(index: Index, first: Command, second: Command) -> str | None:
 
 
 def _window_over(index: Index, earlier: Connection, later: Connection) -> bool:
-    """Whether by a trusted clock the retention of the earlier result was over when the later request went out."""
+    """Whether by a trusted clock the retention of the earlier result was over when the later request went out.
+
+    What expired by a trusted clock is free for good, whatever the clock shows or is worth afterwards.
+    """
     if not _result_known(index, earlier, later):
         return False
     settled, command = index.clock_at(earlier.end_seq), later.command
     if settled is None:
         return False
     began = index.clock_at(command.seq if command else later.seq)
-    since = began.seq if began else 0
+    since = earlier.end_seq if _given_up(index, earlier, later) else began.seq if began else 0
     return any(
         clock.trusted and clock.wall_ms + TICKS_MS - settled.wall_ms >= RETENTION_MS
         for clock in index.clocks
         if since <= clock.seq < later.seq
     )
+
+
+def _given_up(index: Index, earlier: Connection, later: Connection) -> bool:
+    """Whether no reservation of the earlier attempt lives when the later call begins; without rows nobody can say."""
+    rows = index.rows_before(later.command.seq if later.command else later.seq)
+    if rows is None or rows.reservations is None:
+        return True
+    mine = set(index.attempts_of(earlier.sender)) if earlier.sender else set()
+    return not any(r["attempt"] in mine and r.get("state") != "Expired" for r in rows.reservations.values())
 
 
 def _result_known(index: Index, earlier: Connection, later: Connection) -> bool:

@@ -1,0 +1,25 @@
+"""False alarms that random walks of the mutation host found on the reference: each schedule is judged as it ought to be."""
+
+from __future__ import annotations
+
+from conformance.carriers.inprocess import InProcessCarrier
+from conformance.families.mutation_host import MUTATION_HOST
+from conformance.families.mutation_host.scenarios import CONFIG, housekeep, invoke
+from conformance.outcome import run_schedule
+from conformance.search.program import Op, Program, start, time
+from reference_impl.driver import Reference
+
+CARRIER = InProcessCarrier("reference", Reference)
+PAST_RETENTION_MS = 86_460_000
+
+
+def named(*ops: Op) -> tuple[str, ...]:
+    """What the schedule violates on the reference."""
+    outcome = run_schedule(MUTATION_HOST, Program("walk", "mutation-host", CONFIG, ops, {}), CARRIER, {})
+    assert outcome.problem is None
+    return outcome.named
+
+
+def test_a_key_that_expired_by_a_trusted_clock_is_free_though_the_clock_lost_its_trust_since() -> None:
+    expired = (start("w1"), invoke("w1", "q1", "m1", "k1"), time(PAST_RETENTION_MS), start("g1"), housekeep("g1"))
+    assert named(*expired, time(1_000, trusted=False), invoke("w1", "q4", "m1", "k1")) == ()
