@@ -1,4 +1,4 @@
-"""False alarms that random walks of the mutation host found on the reference: each schedule is judged as it ought to be."""
+"""False alarms that random walks found on the reference host: each schedule stays here, judged as it ought to be."""
 
 from __future__ import annotations
 
