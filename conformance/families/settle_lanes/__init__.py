@@ -8,12 +8,13 @@ from conformance.families.settle_lanes.picture import lane_picture
 from conformance.families.settle_lanes.scenarios import TAIL, WINDOWS
 from conformance.families.settle_lanes.scenarios_generation import GENERATIONS
 from conformance.families.settle_lanes.scenarios_order import ORDER_SCENARIOS
+from conformance.families.settle_lanes.scenarios_window import WINDOW_NEIGHBOURS
 from conformance.families.settle_lanes.walks import WALK
 from conformance.remote.remote import NoContract
 
 SETTLE_LANES = Family(
     id="settle-lanes",
-    scenarios=(*WINDOWS, *GENERATIONS, *ORDER_SCENARIOS),
+    scenarios=(*WINDOWS, *WINDOW_NEIGHBOURS, *GENERATIONS, *ORDER_SCENARIOS),
     tail=TAIL,
     contract=lambda _: NoContract(),
     checkers=CHECKERS,
