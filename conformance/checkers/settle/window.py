@@ -138,8 +138,8 @@ def existing_modes_set_no_time_on_items(index: Index) -> Iterator[Finding]:
             )
 
 
-def _future(index: Index, birth: Birth, time: int | None) -> bool:
-    return time is not None and time > index.now(birth.seq) + SLACK_MS
+def _future(index: Index, birth: Birth, time: int | None, slack: int = SLACK_MS) -> bool:
+    return time is not None and time > index.now(birth.seq) + slack
 
 
 @CHECKERS.checker("SETTLE-001", "suite", "rows")
@@ -179,7 +179,12 @@ def open_stamps(index: Index, birth: Birth) -> set[int]:
 
 
 def _left_open(index: Index, birth: Birth) -> bool:
-    """Whether the stamp is one of a replay row, or of a row that waits no more: the check leaves these open."""
+    """Whether the stamp is one of a replay row, or of a row that waits no more: the check leaves these open.
+
+    A time that has passed is open by no reading.
+    """
+    if not _future(index, birth, birth.event.not_before, slack=0):
+        return False
     for event in birth.before.lane(birth.event.lane):
         first = index.births[event.id].event.not_before
         by_replay = index.births[event.id].command
