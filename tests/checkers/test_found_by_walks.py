@@ -6,7 +6,7 @@ from conformance.carriers.inprocess import InProcessCarrier
 from conformance.families.mutation_host import MUTATION_HOST
 from conformance.families.mutation_host.scenarios import CONFIG, housekeep, invoke
 from conformance.outcome import run_schedule
-from conformance.search.program import Op, Program, start, time
+from conformance.search.program import SETTLE, Op, Program, recover, script, start, time
 from reference_impl.driver import Reference
 
 CARRIER = InProcessCarrier("reference", Reference)
@@ -23,3 +23,15 @@ def named(*ops: Op) -> tuple[str, ...]:
 def test_a_key_that_expired_by_a_trusted_clock_is_free_though_the_clock_lost_its_trust_since() -> None:
     expired = (start("w1"), invoke("w1", "q1", "m1", "k1"), time(PAST_RETENTION_MS), start("g1"), housekeep("g1"))
     assert named(*expired, time(1_000, trusted=False), invoke("w1", "q4", "m1", "k1")) == ()
+
+
+def test_who_waited_while_the_outcome_came_without_trusted_time_hears_it() -> None:
+    waiting = (start("w2"), script("late"), invoke("w2", "q1", "m2", "k2"), start("w1"), invoke("w1", "q3", "m2", "k2"))
+    assert named(*waiting, time(1_000, trusted=False), SETTLE) == ()
+
+
+def test_who_comes_behind_a_new_attempt_repeats_that_one_and_not_what_was_aborted_before_the_retention() -> None:
+    crash = Op("arm", {"proc": "w1", "point": "invoke.open_gate:commit", "nth": 1, "action": "crash"})
+    aborted = (start("w1"), crash, start("r1"), invoke("w1", "q1", "m2", "k2"), recover("r1"))
+    anew = (time(PAST_RETENTION_MS), start("w1"), invoke("w1", "q2", "m2", "k2"))
+    assert named(*aborted, *anew, start("w2"), invoke("w2", "q3", "m2", "k2")) == ()

@@ -27,10 +27,10 @@ def wrong(schema: Any, value: object) -> list[str]:
     return [e.message for e in Draft202012Validator(schema).iter_errors(value)]
 
 
-def test_the_configuration_of_the_scenarios_is_valid_and_a_bent_one_is_not() -> None:
-    assert {json.dumps(s.config) for s in FAMILY.scenarios} == {json.dumps(FAMILY.walk.config)}
+def test_the_configurations_of_the_scenarios_are_valid_and_a_bent_one_is_not() -> None:
     config = FAMILY.walk.config
-    assert wrong(SCHEMA, config) == []
+    assert config in [s.config for s in FAMILY.scenarios]
+    assert [e for c in (config, *(s.config for s in FAMILY.scenarios)) for e in wrong(SCHEMA, c)] == []
     assert wrong(SCHEMA, {**config, "windows": {"settle_ms": 0, "lease_ms": 1}})
     assert wrong(SCHEMA, {**config, "routes": [{"id": "r", "kinds": ["k"], "mode": "sometimes"}]})
 

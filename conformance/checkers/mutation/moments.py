@@ -63,12 +63,18 @@ def call_of(fault: Fault) -> str:
 
 
 def duplicates(index: Index, original: Command, since: int) -> Iterator[Command]:
-    """Exact duplicates of a keyed invocation that came after an event and made no attempt of their own."""
+    """Exact duplicates of a keyed invocation that came after an event and made no attempt of their own.
+
+    Once the retention is over, whoever makes a new attempt takes the key over, and who comes later repeats that one.
+    """
     if original.key is None:
         return
+    mine = next((g for g in index.slots.generations.values() if g.owner is original), None)
     for command in index.repetitions(original):
         if command.seq > since and not made(index, command):
             yield command
+        elif command.seq > since and mine is not None and not index.slots.within_retention(mine, command.until):
+            return
 
 
 def told(command: Command) -> str:

@@ -189,7 +189,7 @@ def _good(index: Index, command: Command) -> bool:
 @CHECKERS.checker("RET-037", "suite", "wire", "answer", "rows")
 def untrusted_time_starts_no_retention(index: Index) -> Iterator[Finding]:
     """A known outcome that came without trusted time keeps its key for the whole retention, counted by true time."""
-    late = {g.id: clock for g, _, clock in _known_without_time(index)}
+    late = {g.id: (connection.end_seq, clock) for g, connection, clock in _known_without_time(index)}
     for generation, connection, _ in _known_without_time(index):
         owner = generation.owner
         if connection.effect == "done" and index.slots.undisturbed(owner) and owner.classification != "applied":
@@ -197,17 +197,18 @@ def untrusted_time_starts_no_retention(index: Index) -> Iterator[Finding]:
                 "applied, as the live observer knows", f"it said {owner.classification}", owner.until, "answer"
             )
     for meeting in index.slots.meetings:
-        clock = late.get(meeting.generation.id)
-        now = index.clock_at(meeting.command.seq)
-        if clock is None or now is None or not now.trusted:
+        command = meeting.command
+        known, clock = late.get(meeting.generation.id, (0, None))
+        now = index.clock_at(command.seq)
+        if clock is None or now is None or not now.trusted or command.seq < known:
             continue
-        passed, command = now.mono_ms - clock.mono_ms, meeting.command
+        passed = now.mono_ms - clock.mono_ms
         if passed < _HOUR_MS or passed >= RETENTION_MS - _HOUR_MS:
             yield Met(("exact" if meeting.equal else "other") + ("-at-once" if passed < _HOUR_MS else "-nearly-over"))
         allowed = f"key {command.key} lives: {passed} ms have passed since its settlement"
         yield from no_work(index, command, allowed)
         if index.slots.undisturbed(command):
-            state = meeting.generation.attempt_state(command.seq)
+            state = meeting.generation.attempt_state(index.seen_by(command) + 1)
             right = command.code == CONFLICT if not meeting.equal else _told(command, state)
             if not right:
                 yield Violation(

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conformance.checkers.base import Finding, Met, Violation
+from conformance.checkers.settle.bursts import burst
 from conformance.checkers.settle.index import SLACK_MS, Attempt, Index
 from conformance.checkers.settle.registry import CHECKERS
 from conformance.checkers.settle.stored import Lane, Stored, View
-from conformance.checkers.settle.window import LATEST
+from conformance.checkers.settle.window import LATEST, still_open
 from conformance.checkers.timeline import Command
 from statemachines.lanes import has_cycle, precedes
 
@@ -78,23 +79,19 @@ def settling_is_opt_in(index: Index) -> Iterator[Finding]:
             )
 
 
-def _burst(index: Index, view: View, lane: Lane, now: int) -> bool:
-    rows = [e for e in view.lane(lane) if e.state == "pending"]
-    return index.settled(lane) and len(rows) > 1 and all(waits(e, now) and not e.raw["attempts"] for e in rows)
-
-
 @CHECKERS.checker("SETTLE-003", "suite", "answer", "rows")
 def nothing_starts_in_the_window(index: Index) -> Iterator[Finding]:
     """While the window of a burst is open no poll starts an execution of it."""
     workers: set[str] = set()
     for command, before, now in polls(index):
-        bursts = [lane for lane in before.lanes if _burst(index, before, lane, now)]
-        if not bursts or "event" in command.args:
+        # What appeared while the claim was under way, or was taken back from a lapsed lease, is no row of the burst.
+        rows = {e.id for lane in before.lanes for e in burst(index, before, lane, now)}
+        if not rows or "event" in command.args:
             continue
         workers.add(command.proc)
         yield Met("polled" if len(workers) == 1 else "by-several")
-        # What appeared while the claim was under way, or was taken back from a lapsed lease, is no row of the burst.
-        rows = {e.id for lane in bursts for e in before.lane(lane) if e.state == "pending"}
+        if any(index.births[id_].before.running(index.births[id_].event.lane) for id_ in rows):
+            yield Met("behind-execution")
         if command.result.get("event") in rows:
             yield Violation(
                 "no execution of a burst while its window is open",
@@ -116,8 +113,8 @@ def nothing_is_claimed_early(index: Index) -> Iterator[Finding]:
             yield Met("backoff" if backoff else "by-name" if named is not None else "by-poll")
             if named is not None and any(_due(e, now) for e in before.lane(event.lane)):
                 yield Met("named-in-backoff" if backoff else "named-in-a-due-lane")
-            burst = named is None and _burst(index, before, event.lane, now)
-            if command.result.get("event") == event.id and not burst:
+            in_burst = named is None and bool(burst(index, before, event.lane, now))
+            if command.result.get("event") == event.id and not in_burst:
                 yield Violation(
                     f"row {event.id} not claimed before {event.not_before}",
                     f"it was, at about {now}",
@@ -215,6 +212,8 @@ def a_generation_executes_once(index: Index) -> Iterator[Finding]:
         workers = {c.proc for c in index.commands if c.cmd == "lane.claim" and c.seq >= mine[0].claim.seq}
         if len(workers) > 1:
             yield Met("several-workers")
+        if {bool(e.ordinal) for e in burst} == {True, False}:
+            yield Met("mixed")
         if len(mine) > 1:
             yield Violation(
                 f"one execution for the burst of {len(burst)} rows in lane {'/'.join(lane)}",
@@ -243,6 +242,8 @@ def a_retry_waits_for_the_backoff(index: Index) -> Iterator[Finding]:
                 continue
             yield Met("first" if len(index.of_head[attempt.head]) == 1 else "again")
             due = index.now(report.seq) + index.backoff_ms
+            for other in still_open(index.before(report.seq), event.lane, index.now(report.until)):
+                yield Met("window-ends-later" if other > due else "window-ends-earlier")
             latest = index.now(report.until) + index.backoff_ms + SLACK_MS
             if event.not_before is None or not due <= event.not_before <= latest:
                 yield Violation(

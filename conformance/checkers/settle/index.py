@@ -102,6 +102,10 @@ class Index(Timeline):
         """Route -> mode."""
         return {route["id"]: route["mode"] for route in self.config["routes"]}
 
+    def routes_of(self, kind: str) -> list[Mapping[str, Any]]:
+        """The routes that take Events of a kind."""
+        return [route for route in self.config["routes"] if kind in route["kinds"]]
+
     def settled(self, lane: Lane) -> bool:
         """Whether a lane lies on a settled route."""
         return self.modes.get(lane[0]) == "settled"

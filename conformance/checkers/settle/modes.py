@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from conformance.checkers.base import Finding, Met, Violation
 from conformance.checkers.settle.claims import alone
 from conformance.checkers.settle.index import SLACK_MS, Attempt, Index
 from conformance.checkers.settle.registry import CHECKERS
-from conformance.checkers.settle.stored import Stored
+from conformance.checkers.settle.stored import Stored, View
 from conformance.checkers.timeline import Command
 from statemachines.lanes import has_cycle, precedes
 
@@ -189,59 +190,94 @@ def existing_modes_normalize_as_before(index: Index) -> Iterator[Finding]:
 # -- metrics ---------------------------------------------------------------------------------------------------------
 
 
-def _counted(index: Index) -> Iterator[tuple[Command, int, int, list[Stored], list[Stored], list[Stored]]]:
-    """(command, told, time, rows certainly due, settled rows certainly not due, collapsed and ended rows).
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A due count, and the rows that it was made from by what must be said of them.
 
-    Rows in execution are left open: a count may hold them or not.
+    Rows in execution are left open, a count may hold them or not: ``told`` is what is told of all others at least.
     """
+
+    command: Command
+    view: View
+    told: int
+    now: int
+    #: Pending, and certainly due.
+    due: list[Stored]
+    #: Pending, and certainly not due.
+    waiting: list[Stored]
+    #: Pending, at the edge of their time.
+    unsure: list[Stored]
+    #: Collapsed, or ended.
+    over: list[Stored]
+
+    def beyond(self, *others: list[Stored]) -> bool:
+        """Whether more is told than the due rows and these others can explain."""
+        return self.told > len(self.due) + len(self.unsure) + sum(map(len, others))
+
+
+def _counted(index: Index) -> Iterator[Count]:
+    """Every due count that was read undisturbed."""
     for command in index.commands:
         if command.cmd != "lane.metrics" or command.result.get("status") != "read" or not alone(index, command):
             continue
         view, now = index.before(command.seq), index.now(command.seq)
-        due, waiting, over = [], [], []
+        running = sum(e.state == "processing" for e in view.events.values())
+        made = Count(command, view, int(command.result["due"]) - running, now, [], [], [], [])
         for event in view.events.values():
-            if event.state == "pending" and (event.run_after is None or event.run_after <= now):
-                due.append(event)
-            elif event.state == "pending" and event.run_after is not None and event.run_after > now + SLACK_MS:
-                waiting.append(event)
+            if event.state == "pending":
+                late = 0 if event.run_after is None else event.run_after - now
+                (made.due if late <= 0 else made.waiting if late > SLACK_MS else made.unsure).append(event)
             elif not event.open:
-                over.append(event)
-        told = int(command.result["due"]) - sum(e.state == "processing" for e in view.events.values())
-        yield command, told, now, due, waiting, over
+                made.over.append(event)
+        yield made
 
 
-def _count(command: Command, most: int, what: str) -> Violation:
-    return Violation(f"at most {most} due, {what}", f"{command.result['due']} were counted", command.until, "answer")
+def _too_many(count: Count, what: str) -> Violation:
+    allowed = f"at most {len(count.due) + len(count.unsure)} due, {what}"
+    return Violation(allowed, f"{count.command.result['due']} were counted", count.command.until, "answer")
 
 
 @CHECKERS.checker("SETTLE-016", "suite", "answer", "rows")
 def waiting_rows_are_not_due(index: Index) -> Iterator[Finding]:
     """Due metrics leave a settled row out until its settle time."""
-    for command, told, _, due, waiting, over in _counted(index):
-        if any(index.settled(e.lane) for e in waiting):
+    for count in _counted(index):
+        if any(index.settled(e.lane) for e in count.waiting):
             yield Met("window-open")
-            if told > len(due) and not over:
-                yield _count(command, len(due), "since the window of the others is open")
+            if count.beyond(count.over):
+                yield _too_many(count, "since the window of the others is open")
 
 
 @CHECKERS.checker("SETTLE-017", "suite", "answer", "rows")
 def due_rows_are_counted(index: Index) -> Iterator[Finding]:
-    """From its settle time on a pending settled row is counted."""
-    for command, _, _, due, _, _ in _counted(index):
-        settled = [e for e in due if index.settled(e.lane) and e.run_after is not None]
+    """From its settle time on a pending settled row is counted, whatever its lane does meanwhile."""
+    for count in _counted(index):
+        command = count.command
+        settled = [e for e in count.due if index.settled(e.lane) and e.run_after is not None]
         if settled:
             yield Met("clock-jump" if any(at < command.seq for at in index.jumps) else "passed")
-        if settled and int(command.result["due"]) < len(due):
-            yield Violation(f"at least {len(due)} due", f"{command.result['due']} counted", command.until, "answer")
+        if any(count.view.running(e.lane) for e in settled):
+            yield Met("lane-busy")
+        if settled and int(command.result["due"]) < len(count.due):
+            yield Violation(
+                f"at least {len(count.due)} due", f"{command.result['due']} counted", command.until, "answer"
+            )
 
 
 @CHECKERS.checker("SETTLE-038", "suite", "answer", "rows")
 def collapsed_and_ended_rows_are_not_due(index: Index) -> Iterator[Finding]:
     """A row that has been collapsed or has ended is not counted, though its settle time has passed."""
-    for command, told, now, due, waiting, over in _counted(index):
-        passed = [e for e in over if e.run_after is not None and e.run_after <= now]
+    for count in _counted(index):
+        passed = [e for e in count.over if e.run_after is not None and e.run_after <= count.now]
         if passed:
-            running = any(e.state == "processing" for e in index.before(command.seq).events.values())
+            running = any(e.state == "processing" for e in count.view.events.values())
             yield Met("head-claimed" if running else "head-ended")
-        if passed and not waiting and told > len(due):
-            yield _count(command, len(due), "since the others were collapsed or have ended")
+        if any(e.collapsed and _tried_before(index, count, e) for e in passed):
+            yield Met("head-waits-again")
+        if passed and count.beyond(count.waiting):
+            yield _too_many(count, "since the others were collapsed or have ended")
+
+
+def _tried_before(index: Index, count: Count, collapsed: Stored) -> bool:
+    """Whether a row of the lane of a collapsed one waits for a further attempt."""
+    rows = count.view.lane(collapsed.lane)
+    return any(e.state == "pending" and index.tried(e, count.command.seq) for e in rows)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from conformance.checkers.base import Finding, Met, Violation
 from conformance.checkers.settle.index import SLACK_MS, Birth, Index
 from conformance.checkers.settle.registry import CHECKERS
-from conformance.checkers.settle.stored import Stored
-from conformance.checkers.timeline import Command
+from conformance.checkers.settle.stored import Lane, Stored, View
+from conformance.checkers.timeline import Command, Fault
 
 LATEST = ("full_record", "full_record_preserve")
 
@@ -78,9 +78,11 @@ def bulk_failed(index: Index, command: Command) -> bool:
 @CHECKERS.checker("SETTLE-020", "suite", "rows")
 def no_crash_parts_the_two_times(index: Index) -> Iterator[Finding]:
     """Whatever call of an enqueue the process dies in: no row is durable whose two times differ."""
-    for _, kind in index.faults_on("lane_event", None, ("pending",)):
+    for fault, kind in index.faults_on("lane_event", None, ("pending",)):
         if kind != "lost":
             yield Met(kind)
+            if _joins(index, fault):
+                yield Met(f"joining-{kind}")
     for birth, command in settled_births(index):
         if command.outcome != "no-answer":
             continue
@@ -93,12 +95,23 @@ def no_crash_parts_the_two_times(index: Index) -> Iterator[Finding]:
                 break
 
 
+def _joins(index: Index, fault: Fault) -> bool:
+    """Whether a fault struck a delivery that brings a source whose window is open on a settled route."""
+    if fault.command is None or fault.command.cmd != "lane.deliver":
+        return False
+    view, now = index.before(fault.command.seq), index.now(fault.seq)
+    lanes = {(r["id"], e["source"]) for e in fault.command.args["events"] for r in index.routes_of(e["kind"])}
+    return any(index.settled(lane) and still_open(view, lane, now) for lane in lanes)
+
+
 @CHECKERS.checker("SETTLE-014", "suite", "rows")
 def existing_modes_set_no_time_on_events(index: Index) -> Iterator[Finding]:
     """On a route of an existing mode no Event gets a future NextAttemptAt."""
     for birth in index.delivered():
         if not index.settled(birth.event.lane):
             yield Met(index.modes[birth.event.lane[0]])
+            if still_open(birth.before, birth.event.lane, index.now(birth.seq)):
+                yield Met("beside-open")
             if _future(index, birth, birth.event.not_before):
                 yield Violation(
                     f"no future time on row {birth.event.id} of an existing mode",
@@ -125,8 +138,8 @@ def existing_modes_set_no_time_on_items(index: Index) -> Iterator[Finding]:
             )
 
 
-def _future(index: Index, birth: Birth, time: int | None) -> bool:
-    return time is not None and time > index.now(birth.seq) + SLACK_MS
+def _future(index: Index, birth: Birth, time: int | None, slack: int = SLACK_MS) -> bool:
+    return time is not None and time > index.now(birth.seq) + slack
 
 
 @CHECKERS.checker("SETTLE-001", "suite", "rows")
@@ -151,18 +164,27 @@ def the_mode_knows_no_provider(index: Index) -> Iterator[Finding]:
 # -- which timestamp ---------------------------------------------------------------------------------------------
 
 
-def open_stamps(index: Index, birth: Birth) -> set[int]:
-    """The settle timestamps of the lane that were open when a row was born: pending, never attempted, future."""
-    now = index.now(birth.seq) + SLACK_MS
+def still_open(view: View, lane: Lane, now: int) -> set[int]:
+    """The settle timestamps of a lane that are certainly open: pending, never attempted, future."""
     return {
         e.not_before
-        for e in birth.before.lane(birth.event.lane)
-        if e.state == "pending" and not e.raw["attempts"] and e.not_before is not None and e.not_before > now
+        for e in view.lane(lane)
+        if e.state == "pending" and not e.raw["attempts"] and e.not_before is not None and e.not_before > now + SLACK_MS
     }
 
 
+def open_stamps(index: Index, birth: Birth) -> set[int]:
+    """The settle timestamps of the lane that were open when a row was born."""
+    return still_open(birth.before, birth.event.lane, index.now(birth.seq))
+
+
 def _left_open(index: Index, birth: Birth) -> bool:
-    """Whether the stamp is one of a replay row, or of a row that waits no more: the check leaves these open."""
+    """Whether the stamp is one of a replay row, or of a row that waits no more: the check leaves these open.
+
+    A time that has passed is open by no reading.
+    """
+    if not _future(index, birth, birth.event.not_before, slack=0):
+        return False
     for event in birth.before.lane(birth.event.lane):
         first = index.births[event.id].event.not_before
         by_replay = index.births[event.id].command
@@ -195,6 +217,7 @@ def an_open_timestamp_is_taken_over(index: Index) -> Iterator[Finding]:
             continue
         yield Met("fallback" if path_of(command) == "fallback" else "other-delivery")
         (stamp,) = stamps
+        yield from (Met(cell) for cell in _opened_elsewhere(index, birth, command, stamp))
         if birth.event.not_before != stamp or birth.event.run_after != stamp:
             yield Violation(f"row {birth.event.id} waits until {stamp}", _shown(birth.event), birth.seq, "rows")
     for births in together.values():
@@ -202,6 +225,19 @@ def an_open_timestamp_is_taken_over(index: Index) -> Iterator[Finding]:
             yield Met("same-delivery")
             if len({b.event.not_before for b in births}) > 1:
                 yield Violation("one timestamp for a burst", _shown(births[-1].event), births[-1].seq, "rows")
+
+
+def _opened_elsewhere(index: Index, birth: Birth, command: Command, stamp: int) -> Iterator[str]:
+    """Whether what a row takes over was stored by other processes only, or before the last kill of this one."""
+    opened = [
+        index.births[e.id].command for e in birth.before.lane(birth.event.lane) if e.not_before == stamp
+    ]  # fmt: skip
+    known = [c for c in opened if c is not None and c.cmd == "lane.deliver"]
+    mine = [c.seq for c in known if c.proc == command.proc]
+    if known and not mine:
+        yield "other-process"
+    elif mine and any(max(mine) < at < command.seq and proc == command.proc for at, proc in index.kills):
+        yield "restarted"
 
 
 @CHECKERS.checker("SETTLE-026", "suite", "rows")
@@ -219,24 +255,36 @@ def the_earliest_of_several_is_taken(index: Index) -> Iterator[Finding]:
 
 @CHECKERS.checker("SETTLE-027", "suite", "answer", "rows")
 def arrivals_move_nothing(index: Index) -> Iterator[Finding]:
-    """No arrival moves the time of a row that waits already."""
+    """No arrival moves the time of a row that waits already, neither of its Event nor of its WorkItem."""
     for command in index.commands:
         if command.cmd != "lane.deliver":
             continue
         before, after = index.before(command.seq), index.result_view(command)
         for lane, events in before.lanes.items():
-            grown = len(after.lane(lane)) > len(events)
-            if not index.settled(lane) or not grown:
+            if not index.settled(lane):
                 continue
+            grown = len(after.lane(lane)) > len(events)
             for event in events:
                 later = after.events.get(event.id)
-                if event.state != "pending" or event.raw["attempts"] or event.not_before is None or later is None:
+                if event.not_before is None or later is None or not (_fresh(event) and _fresh(later)):
                     continue
-                yield Met("sibling-arrives")
-                if later.not_before is not None and later.not_before > event.not_before:
+                if grown:
+                    yield Met("sibling-arrives")
+                elif event.raw["delivery"] == command.args["delivery"] and event.not_before > index.now(command.until):
+                    yield Met("redelivered")
+                if _moved(event.not_before, later.not_before) or _moved(event.run_after, later.run_after):
                     yield Violation(
                         f"row {event.id} waits until {event.not_before}", _shown(later), command.until, "rows"
                     )
+
+
+def _fresh(event: Stored) -> bool:
+    """Whether a row waits for its first attempt."""
+    return event.state == "pending" and not event.raw["attempts"]
+
+
+def _moved(before: int | None, after: int | None) -> bool:
+    return before is not None and after is not None and after > before
 
 
 @CHECKERS.checker("SETTLE-028", "suite", "rows")
@@ -245,23 +293,30 @@ def a_passed_timestamp_is_not_taken(index: Index) -> Iterator[Finding]:
     for birth, command in settled_births(index):
         if open_stamps(index, birth) or _left_open(index, birth):
             continue
-        now = index.now(birth.seq)
-        cell = None
-        for event in birth.before.lane(birth.event.lane):
-            if event.state != "pending" or event.not_before is None:
-                continue
-            if event.raw["attempts"] and event.not_before > now + SLACK_MS:
-                cell = "sibling-in-backoff"
-            elif not event.raw["attempts"] and event.not_before <= now - SLACK_MS:
-                born = index.births[event.id].seq
-                cell = "clock-jump" if any(born < at < birth.seq for at in index.jumps) else "passed"
-        if cell is not None:
-            yield Met(cell)
-            if not _opened(index, birth, command):
-                low, _ = own_window(index, birth, command)
-                yield Violation(
-                    f"a fresh window until about {low} for row {birth.event.id}", _shown(birth.event), birth.seq, "rows"
-                )
+        passed = dict.fromkeys(cell for e in birth.before.lane(birth.event.lane) for cell in _passed(index, birth, e))
+        yield from (Met(cell) for cell in passed)
+        if passed and not _opened(index, birth, command):
+            low, _ = own_window(index, birth, command)
+            yield Violation(
+                f"a fresh window until about {low} for row {birth.event.id}", _shown(birth.event), birth.seq, "rows"
+            )
+
+
+def _passed(index: Index, birth: Birth, sibling: Stored) -> Iterator[str]:
+    """How a sibling shows that the lane has no open timestamp: its own has passed, or what it waits for is none."""
+    now = index.now(birth.seq)
+    if sibling.not_before is None or now - SLACK_MS < sibling.not_before <= now + SLACK_MS:
+        return
+    passed = sibling.not_before <= now
+    if sibling.state == "processing":
+        yield "sibling-running"
+    elif sibling.executed and passed:
+        yield "sibling-ended"
+    elif sibling.state == "pending" and sibling.raw["attempts"] and not passed:
+        yield "sibling-in-backoff"
+    elif sibling.state == "pending" and not sibling.raw["attempts"] and passed:
+        born = index.births[sibling.id].seq
+        yield "clock-jump" if any(born < at < birth.seq for at in index.jumps) else "passed"
 
 
 def _foreign(index: Index, birth: Birth, same: int) -> set[int]:
@@ -300,7 +355,15 @@ def another_route_has_its_own_window(index: Index) -> Iterator[Finding]:
         stamps = _foreign(index, birth, 1)
         if stamps and not open_stamps(index, birth):
             yield Met("other-route")
+            if any(_twins(birth.event, e) for e in index.births.values() if e.event.not_before in stamps):
+                yield Met("same-event")
             if birth.event.not_before in stamps:
                 yield Violation(
                     f"a window of its own on route {birth.event.lane[0]}", _shown(birth.event), birth.seq, "rows"
                 )
+
+
+def _twins(event: Stored, other: Birth) -> bool:
+    """Whether two rows are the same Event on two routes."""
+    names = ("delivery", "sequence", "source")
+    return event.lane != other.event.lane and all(event.raw[n] == other.event.raw[n] for n in names)

@@ -10,12 +10,13 @@ from conformance.families.settle_lanes.scenarios_claims import CLAIMS
 from conformance.families.settle_lanes.scenarios_generation import GENERATIONS
 from conformance.families.settle_lanes.scenarios_input import INPUTS
 from conformance.families.settle_lanes.scenarios_order import ORDER_SCENARIOS
+from conformance.families.settle_lanes.scenarios_window import WINDOW_NEIGHBOURS
 from conformance.families.settle_lanes.walks import WALK
 from conformance.remote.remote import NoContract
 
 SETTLE_LANES = Family(
     id="settle-lanes",
-    scenarios=(*WINDOWS, *CLAIMS, *GENERATIONS, *INPUTS, *ORDER_SCENARIOS),
+    scenarios=(*WINDOWS, *WINDOW_NEIGHBOURS, *CLAIMS, *GENERATIONS, *INPUTS, *ORDER_SCENARIOS),
     tail=TAIL,
     contract=lambda _: NoContract(),
     checkers=CHECKERS,
