@@ -38,6 +38,16 @@ class Scenario:
         return Program(self.id, self.family, self.config, self.ops, self.limits)
 
     @property
+    def swept(self) -> bool:
+        """Whether a sweep makes more of it than the script itself."""
+        return bool(self.strikes or self.seconds or self.remote_faults)
+
+    @property
+    def symbolic(self) -> bool:
+        """Whether the script names calls by what they do to the rows, so that it has to be recorded to be run."""
+        return any(op.op == "arm-effect" for op in self.ops)
+
+    @property
     def victim(self) -> str:
         """The process that faults strike: the last one that the script starts."""
         return [op.proc for op in self.ops if op.op == "start"][-1]

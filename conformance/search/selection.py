@@ -33,7 +33,7 @@ from conformance.search.program import Program
 
 SAMPLE: Final = 50
 OWN: Final = 90
-NEAR: Final = 90
+NEAR: Final = 140
 WIDE: Final = 1
 PER_CELL: Final = 3
 

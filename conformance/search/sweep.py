@@ -76,10 +76,14 @@ def epilogues(scenario: Scenario, family_tail: Sequence[Op]) -> dict[str, tuple[
     return {"restart": (RESTART, *tail), "continue": (FREE, *tail)}
 
 
+def once(program: Program, ends: Mapping[str, tuple[Op, ...]]) -> Program:
+    """A script with its ending, without any fault of the sweep."""
+    return program.with_ops("", (*program.ops, *ends["continue"]))
+
+
 def scenario_once(material: Material) -> Iterator[Program]:
-    """The scenario itself, once, without any fault of the sweep."""
-    program = material.program
-    yield program.with_ops("", (*program.ops, *material.ends["continue"]))
+    """The scenario itself, once."""
+    yield once(material.program, material.ends)
 
 
 def single_faults(material: Material) -> Iterator[Program]:
