@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -12,6 +14,8 @@ from statemachines.plain import plain
 
 _WIDTH = 52
 _LINE = 118
+#: Up to how many letters the identity of a row is shown whole.
+_NAME = 20
 
 
 @dataclass(slots=True)
@@ -153,7 +157,15 @@ def _changes(kinds: Mapping[str, Any], seen: dict[tuple[str, str], str]) -> list
 
 
 def _row(key: tuple[str, str], state: str) -> str:
-    return plain(f"{key[0].removesuffix('s')} {key[1][-6:]} {state}")
+    return plain(f"{key[0].removesuffix('s')} {_name(key[1])} {state}")
+
+
+def _name(identity: str) -> str:
+    """A row's identity in few letters: the end of a long one, the parts of one that is made of parts."""
+    if identity.startswith("["):
+        with suppress(ValueError):
+            identity = " ".join(str(part) for part in json.loads(identity))
+    return identity if len(identity) <= _NAME else identity[-6:]
 
 
 def _nothing(_: Mapping[str, Any]) -> None:

@@ -37,7 +37,9 @@ def test_no_module_of_the_machine_names_a_family_a_command_or_a_requirement(fami
     assert len(known) > 10
     for path in machine():
         where = str(path.relative_to(ROOT))
-        constants = (n.value for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.Constant))
+        constants = (
+            n.value for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.Constant)
+        )
         named = {value for value in constants if isinstance(value, str)} & known
         assert named <= DEFAULTS.get(where, set()), where
 
