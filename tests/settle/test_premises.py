@@ -26,6 +26,12 @@ def test_the_reference_passes_and_every_cell_occurs() -> None:
     assert set(met) <= set(CELLS), "a checker meets a cell that no requirement has"
 
 
+def test_every_row_of_the_table_of_modes_is_exercised() -> None:
+    assert FAMILY.tables is not None
+    expected = {(table, row) for table, rows in FAMILY.tables().items() for row in rows}
+    assert {(table, row) for _, o in outcomes() for table, rows in o.tables.items() for row in rows} == expected
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 def test_without_its_fault_a_cell_does_not_occur(fault: str) -> None:
     changed = []

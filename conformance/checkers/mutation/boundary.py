@@ -25,7 +25,7 @@ def boundary_rows(index: Index) -> Iterator[str]:
             yield "stale_revision"
         elif command.seq not in index.slots.at:
             continue
-        elif _unread(index, command):
+        elif unread(index, command):
             yield "index_unreadable"
         elif meeting is not None:
             row = _EQUAL.get(meeting.state) if meeting.equal else "live_different"
@@ -38,7 +38,7 @@ def boundary_rows(index: Index) -> Iterator[str]:
             yield "retention_over" if held else "no_reservation"
 
 
-def _unread(index: Index, command: Command) -> bool:
+def unread(index: Index, command: Command) -> bool:
     """Whether a read failed while the call was on its way to the index."""
     reads = (f for f in index.faults if f.command is command and f.action == "fail" and not f.changes)
     return any(f.point.rpartition(":")[2] in ("read", "tx-read") for f in reads)

@@ -15,7 +15,8 @@ from conformance.checkers.mutation.facts import Command, Connection
 from conformance.checkers.mutation.gate import GATE
 from conformance.checkers.mutation.index import Index
 from conformance.checkers.mutation.keys import ANCHOR
-from conformance.checkers.mutation.observed import DEADLINE_MS
+from conformance.checkers.mutation.observed import CLASSIFICATION, DEADLINE_MS
+from conformance.checkers.mutation.precedence import precedence_rows
 from statemachines.spec import load
 
 _STORE: Final = ("fail", "lose-ack")
@@ -31,9 +32,21 @@ def exercised(index: Index) -> Iterator[str]:
 
 @cache
 def expected() -> Mapping[str, tuple[str, ...]]:
-    """The covered tables with the rows that a run has to exercise: all but those that say they cannot come about."""
-    tables = load().tables
-    return {t: tuple(r.id for r in tables[t].rows if r.then.get("possible") is not False) for t in COVERED}
+    """The covered tables with the rows that a run has to exercise: all but those that say they cannot come about.
+
+    Of the order of checks those that a call of today may meet, as the commands of the family list them.
+    """
+    spec = load()
+    family = spec.commands["mutation-host"]
+    listed = {family.order_of_checks: {check.row for check in family.checks}}
+    return {
+        table: tuple(
+            row.id
+            for row in spec.tables[table].rows
+            if row.then.get("possible") is not False and row.id in listed.get(table, {row.id})
+        )
+        for table in COVERED
+    }
 
 
 def outcome_rows(index: Index) -> Iterator[str]:
@@ -84,7 +97,20 @@ def _waited_in_vain(index: Index, command: Command) -> bool:
     return any(o is not None and o.subject == command.subject and state in _UNSETTLED for o, state in states)
 
 
+def observed_rows(index: Index) -> Iterator[str]:
+    """The rows of ``mutation_observed``: where the attempt stood of which somebody else was told."""
+    for meeting in index.slots.meetings:
+        command = meeting.command
+        if not meeting.equal or command.outcome != "done" or index.connections_of(command):
+            continue
+        state = meeting.generation.attempt_state(index.seen_by(command) + 1)
+        if state is not None:
+            yield "unsettled" if state in _UNSETTLED else CLASSIFICATION[state]
+
+
 COVERED: Final[Mapping[str, Callable[[Index], Iterator[str]]]] = {
     "mutation_outcome": outcome_rows,
     "replay_boundary": boundary_rows,
+    "mutation_observed": observed_rows,
+    "precedence": precedence_rows,
 }

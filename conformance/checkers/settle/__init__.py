@@ -11,6 +11,7 @@ from conformance.checkers.settle import (
     members,
     modes,
     order,
+    tables,
     window,
 )
 from conformance.checkers.settle.index import Index
@@ -29,5 +30,6 @@ __all__ = [
     "members",
     "modes",
     "order",
+    "tables",
     "window",
 ]

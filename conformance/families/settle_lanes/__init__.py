@@ -1,6 +1,6 @@
 """Settle lanes in the machine: a protocol without a remote, in which the suite plays the Flow."""
 
-from conformance.checkers.settle import CHECKERS, Index
+from conformance.checkers.settle import CHECKERS, Index, tables
 from conformance.families.base import Family
 from conformance.families.settle_lanes.faults import INSTEAD
 from conformance.families.settle_lanes.lazy import LAZY
@@ -25,4 +25,6 @@ SETTLE_LANES = Family(
     lazy=LAZY,
     instead=INSTEAD,
     picture=lane_picture,
+    exercised=tables.exercised,
+    tables=tables.expected,
 )
