@@ -8,11 +8,14 @@ The rule runs live, so that a move is offered only where it can do something; no
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from random import Random
 
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
 from conformance.carriers.base import DriverProblem, SuiteProblem
@@ -71,15 +74,33 @@ def explore(
             flags = ("paused",) * bool(self.run.paused()) + ("held",) * bool(self.run.held())
             rarity.led_to(chosen.name, self.run.latest_rows, flags)
 
-    run_state_machine_as_test(
-        seed(seed_value)(Machine),
-        settings=settings(
-            max_examples=examples,
-            stateful_step_count=steps,
-            database=None,
-            deadline=None,
-            phases=(Phase.generate,),
-            suppress_health_check=list(HealthCheck),
-            print_blob=False,
-        ),
-    )
+    with _nothing_mixed_in():
+        run_state_machine_as_test(
+            seed(seed_value)(Machine),
+            settings=settings(
+                max_examples=examples,
+                stateful_step_count=steps,
+                database=None,
+                deadline=None,
+                phases=(Phase.generate,),
+                suppress_health_check=list(HealthCheck),
+                print_blob=False,
+            ),
+        )
+
+
+@contextmanager
+def _nothing_mixed_in() -> Iterator[None]:
+    """Keep constants of the source out of what is drawn, so that the same seed makes the same walks everywhere.
+
+    Hypothesis mixes in what it finds in the modules that happen to be loaded and lie outside of site-packages: other
+    walks for another command, another number of processes, another way to install.
+    """
+    usual = providers._get_local_constants
+    providers.CONSTANTS_CACHE.cache.clear()
+    providers._get_local_constants = Constants
+    try:
+        yield
+    finally:
+        providers._get_local_constants = usual
+        providers.CONSTANTS_CACHE.cache.clear()

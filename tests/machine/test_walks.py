@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -55,6 +57,18 @@ def test_a_walk_is_shrunk_like_everything_else(found: list[WalkResult]) -> None:
     failure = investigate(TINY, longest, carrier(TinyTwice), "TINY-1", {})
     assert (failure.failed, failure.stability) == (3, "fail")
     assert len(failure.program.ops) < len(longest.ops)
+
+
+def test_walks_do_not_depend_on_what_else_is_loaded(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = [w.program for w in walks(plan, examples=400)]
+    source = tmp_path / "numbers_of_somebody.py"
+    source.write_text(f"NUMBERS = {list(range(1, 255))}\n", encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(source.stem, source)
+    assert spec is not None
+    monkeypatch.setitem(sys.modules, source.stem, importlib.util.module_from_spec(spec))
+    assert [w.program for w in walks(plan, examples=400)] == before
 
 
 def test_every_walk_ends_with_the_familys_closing(plan: Plan) -> None:
