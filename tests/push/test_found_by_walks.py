@@ -40,6 +40,12 @@ def test_a_process_may_hold_the_contract_that_it_was_started_with() -> None:
     assert named(*begun, *lost, start("e1"), time(35_000), work("e1")) == ()
 
 
+def test_a_request_that_found_no_listener_may_be_repeated_under_the_contract() -> None:
+    begun = (start("w1", edited(ASYNC, FROZEN["key-header"])), start("s1"), write("s1", "r1", Name="name"))
+    refused = (script("refuse-connection"), save("s1", "r1"), work("w1"), start("e1"))
+    assert named(*begun, *refused, work("e1")) == ()
+
+
 def test_a_walk_judges_what_its_replay_judges_under_every_configuration_that_it_brings() -> None:
     found: list[WalkResult] = []
     walk(CONNECTOR_PUSH, CARRIER, plan(), 3, 40, {}, found.append)

@@ -168,8 +168,8 @@ class Index(Timeline):
         """Whether an explicit act closed the record's attempt between two events."""
         return any(start < command.seq < end for command in self._superseding.get(record, ()))
 
-    def contract_at(self, connection: Connection) -> bool:
-        """Whether repetitions of this request may have been frozen as safe.
+    def contract_at(self, connection: Connection, path: str | None = None) -> bool:
+        """Whether repetitions of this request may have been frozen as safe; ``path`` where nothing of it was read.
 
         An attempt freezes its contract at some time from the save that reserved it to its first request; a declaration
         that was in force at any time in between may be what it holds (connector-push, drift matrix: recovery cannot
@@ -184,7 +184,8 @@ class Index(Timeline):
         seen = [config for at, config in self.configs if since < at < connection.seq]
         for command in (save, connection.command):
             seen += [] if command is None else self.configs_seen(command)
-        return any(declares_replay(config, connection.path) for config in seen or [self.config_at(since)])
+        route = path if connection.request_seq is None else connection.path
+        return any(declares_replay(config, route) for config in seen or [self.config_at(since)])
 
     @cached_property
     def replays(self) -> list[Replay]:
@@ -202,10 +203,15 @@ class Index(Timeline):
             for connection in connections:
                 if first is None or self.superseded_between(record, first.seq, connection.seq):
                     first = connection
-                elif first.key is not None and first.key == connection.key and self.contract_at(first):
+                elif self._permitted(first, connection):
                     yield Replay(record, first, connection)
                 else:
                     yield Repeat(record, first, connection, self._why(record, first, connection))
+
+    def _permitted(self, first: Connection, again: Connection) -> bool:
+        """Whether a contract may permit the repetition: under one key, as far as anything of the first was read."""
+        unread = first.request_seq is None
+        return again.key is not None and (unread or first.key == again.key) and self.contract_at(first, again.path)
 
     def _why(self, record: Record, first: Connection, again: Connection) -> str:
         look = self.look_before(again.seq)
