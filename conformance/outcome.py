@@ -80,7 +80,7 @@ def weigh(family: Family, history: History, readings: Mapping[str, str]) -> Outc
         violations={v.requirement: v.violations for v in verdicts if v.violations},
         problem=None if failed is None else f"{failed.data['cmd']} failed: {failed.data.get('detail')}",
         blame=None if failed is None else "driver",
-        gaps=_gaps(history),
+        gaps=gaps(history),
         tables={} if missed else exercised(family, index),
         moves=moves(history),
     )
@@ -90,7 +90,7 @@ def weigh(family: Family, history: History, readings: Mapping[str, str]) -> Outc
 _KILLS: Final = {"crash": "crash", "restart": "restart", "deadline": NO_ANSWER}
 
 
-def _gaps(history: History) -> tuple[str, ...]:
+def gaps(history: History) -> tuple[str, ...]:
     """What the driver's rung and family promise and the driver does not do: features, commands and verbs."""
     missing = {str(e.data.get("feature")) for e in history.of("answer") if e.data["outcome"] == "unsupported"}
     missing |= {str(e.data["what"]) for e in history.of("suite") if e.kind == "lacking"}

@@ -112,7 +112,7 @@ class _Compiler:
         return check
 
     def conditional(self, condition: Any, schema: Mapping[str, Any]) -> Check:
-        test, yes, no = (self.check(part) for part in (condition, schema["then"], schema["else"]))
+        test, yes, no = (self.check(part) for part in (condition, schema.get("then", True), schema.get("else", True)))
         return lambda v: yes(v) if test(v) else no(v)
 
 

@@ -20,6 +20,7 @@ Raw = Mapping[str, Any]
 _TYPES: Mapping[str, Schema] = {
     "text": {"type": "string"},
     "integer": {"type": "integer"},
+    "count": {"type": "integer", "minimum": 0},
     "time": {"type": "integer"},
     "boolean": {"type": "boolean"},
     "json": {},
@@ -161,7 +162,7 @@ def _value(column: Column, lifecycles: Mapping[str, Lifecycle]) -> Schema:
     schema = _TYPES[column.type]
     if "type" not in schema or not column.nullable:
         return schema
-    return {"type": [schema["type"], "null"]}
+    return {**schema, "type": [schema["type"], "null"]}
 
 
 def family(raw: Raw, source: str) -> CommandFamily:

@@ -226,9 +226,9 @@ def _flatten(schema: Schema, definitions: Mapping[str, Schema], prefix: str) -> 
 def _when(schema: Schema, name: str) -> str:
     """For what value of which member this one is required, as the schema's own condition says."""
     for member, test in schema.get("if", {}).get("properties", {}).items():
-        if name in schema["then"].get("required", ()):
+        if name in schema.get("then", {}).get("required", ()):
             return f"for `{member}` {test['const']}"
-        if name in schema["else"].get("required", ()):
+        if name in schema.get("else", {}).get("required", ()):
             return f"unless `{member}` is {test['const']}"
     return ""
 

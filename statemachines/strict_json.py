@@ -16,7 +16,7 @@ def loads(text: str, *, unique: bool = True) -> Any:
     try:
         return json.loads(text, parse_constant=_constant, object_pairs_hook=hook)
     except json.JSONDecodeError as error:
-        raise NotJson(f"{error.msg.lower()} at line {error.lineno}, column {error.colno}") from None
+        raise NotJson(f"{error.msg.lower().removesuffix(' at')} at line {error.lineno}, column {error.colno}") from None
     except NotJson:
         raise
     except RecursionError:

@@ -325,6 +325,8 @@ def _guess(bad: BadLine) -> str:
     line = bad.line.strip()
     if "longer than" in bad.reason:
         return "put large things into a file in the state directory"
+    if "beyond 2^53" in bad.reason:
+        return "readers disagree about longer ones: number rows and times so that they fit, and write other ids as text"
     if " twice" in bad.reason:
         return "each member once: which of the two counts, readers disagree about"
     if not line:

@@ -5,6 +5,7 @@ A valid result costs some microseconds; only a refused one is looked at closely,
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
@@ -54,10 +55,11 @@ class Results:
         if rows is not None and rows is self._seen and len(result) == 2 and result.get("source") == "store":
             return
         check = _check(asked)
-        if check is None or check(result):
-            self._seen = rows
-            return
-        raise _explained(asked, result)
+        if check is not None and not check(result):
+            raise _explained(asked, result)
+        if rows is not None:
+            _unique(asked, rows)
+        self._seen = rows
 
 
 @cache
@@ -84,6 +86,28 @@ def _schema(asked: Asked) -> Mapping[str, Any] | None:
 def _check(asked: Asked) -> Check | None:
     schema = _schema(asked)
     return None if schema is None else generate(schema)
+
+
+@cache
+def _keys(family_id: str) -> Mapping[str, tuple[str, ...]]:
+    """Kind of row -> the columns by which its rows are told apart."""
+    family = load().commands.get(family_id)
+    return {} if family is None else {kind.kind: kind.key for kind in family.rows.values()}
+
+
+def _unique(asked: Asked, kinds: Mapping[str, Any]) -> None:
+    """Raises BadResult for two rows with one key: of such rows whoever reads by key sees the last one only."""
+    for kind, columns in _keys(asked[1]).items():
+        rows = kinds.get(kind, ())
+        keys = [tuple(row[column] for column in columns) for row in rows]
+        if len(set(keys)) == len(keys):
+            continue
+        key = next(key for key, count in Counter(keys).items() if count > 1)
+        named = ", ".join(f"{column} {value!r}" for column, value in zip(columns, key, strict=True))
+        raise BadResult(
+            f"the result of snapshot: result.kinds.{kind} has two rows with {named}",
+            "each row once, as one consistent read of the store gives it",
+        )
 
 
 def _explained(asked: Asked, result: Mapping[str, Any]) -> BadResult:

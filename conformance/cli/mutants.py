@@ -39,6 +39,7 @@ def add_parser(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the matrix; exit 1 if it does not prove what it has to."""
     from conformance.mutants import document, judge_matrix, matrix  # noqa: PLC0415
+    from conformance.scope import UsageError  # noqa: PLC0415
     from conformance.suspects import all_suspects, reference  # noqa: PLC0415
 
     suspects = all_suspects()
@@ -48,15 +49,21 @@ def run(args: argparse.Namespace) -> int:
             return refuse(f"there is no deviation, variant or lazy driver {wanted!r}{nearest(wanted, known)}")
     waiting = [s for s in suspects if s.pending]
     chosen = [s for s in suspects if (s.id in args.only if args.only else bool(s.pending) == args.pending)]
-    results = []
+    results: list[Result] = []
     progress = CountProgress(sys.stderr, "kill matrix", len(chosen))
-    for result in matrix(chosen, args.jobs, None if args.full or args.scenario else reference, args.scenario):
-        results.append(result)
-        progress.clear()
-        if args.format == "text":
-            print(_line(result), flush=True)
-        progress.done(len(results), result.id)
+    try:
+        for result in matrix(chosen, args.jobs, None if args.full or args.scenario else reference, args.scenario):
+            results.append(result)
+            progress.clear()
+            if args.format == "text":
+                print(_line(result), flush=True)
+            progress.done(len(results), result.id)
+    except UsageError as problem:
+        return refuse(problem)
     progress.clear()
+    idle = sorted(set(args.only) - {result.id for result in results})
+    if idle:
+        return refuse(f"--only {', '.join(idle)}: runs no scenario of --scenario; choose one of its own family")
     judgement = judge_matrix(results)
     if args.format == "json":
         print(json.dumps(document(results, judgement), indent=1))

@@ -5,8 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from conformance.cli.common import Subparsers, add_deadline, refuse, say, unusable
+
+if TYPE_CHECKING:
+    from conformance.drivers import Identity
+    from conformance.history import History
+    from conformance.trace import Trace
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -51,6 +57,9 @@ def run(args: argparse.Namespace) -> int:
         return refuse(f"{args.file}: its program asks nothing of the driver; the trace was edited")
     try:
         identity = identify(carrier)
+        unfit = _unfit(trace, identity)
+        if unfit:
+            return unusable(unfit)
         carrier.rung, readings = identity.rung, identity.readings
         seen = replay(family, trace.program, carrier, trace.requirement, readings)
     except DriverProblem as problem:
@@ -62,6 +71,16 @@ def run(args: argparse.Namespace) -> int:
         carrier.shutdown()
     failing = [(violation, history) for violation, history in seen if violation is not None]
     if not failing:
+        undone = _undone(trace, [history for _, history in seen])
+        if undone:
+            return unusable(undone)
+        missed = sum(any(e.kind == "missed" for e in history.of("suite")) for _, history in seen)
+        if missed:
+            print(
+                f"note: in {missed} of {len(seen)} runs a fault of the trace did not strike, since the driver makes"
+                " other calls; whether the failure is mended a whole run tells",
+                file=sys.stderr,
+            )
         say(f"{plain(trace.requirement)} holds: the violation did not show in {len(seen)} runs of {plain(args.file)}\n")
         return 0
     from dataclasses import replace as with_members  # noqa: PLC0415
@@ -73,6 +92,35 @@ def run(args: argparse.Namespace) -> int:
     )
     say(story(again, spec.requirements, str(args.file)))
     return 1
+
+
+def _unfit(trace: Trace, identity: Identity) -> str:
+    """Why a driver that says this of itself can show nothing of a failure; empty where it can."""
+    family = trace.program.family
+    if family not in identity.families:
+        return (
+            f"it declares {', '.join(identity.families)}, and the trace is one of {family}; give a driver of that"
+            " family with --driver"
+        )
+    if trace.violation.evidence == "rows" and identity.rung == "L0":
+        return "it declares L0, and the failure shows in rows, which are read from L1 on; give one that has a snapshot"
+    return ""
+
+
+def _undone(trace: Trace, histories: list[History]) -> str:
+    """What the driver did not do of what the trace asks, so that nothing is known; empty where it did all."""
+    from conformance.outcome import gaps  # noqa: PLC0415
+
+    for history in histories:
+        for event in history.of("answer"):
+            if event.data["outcome"] == "failed":
+                return (
+                    f"{event.data['cmd']} failed: {event.data.get('detail')}; the violation did not show, and need not"
+                )
+        lacking = set(gaps(history)) - set(gaps(trace.history))
+        if lacking:
+            return f"it does not do {', '.join(sorted(lacking))}, which the trace asks of it; nothing is known"
+    return ""
 
 
 def typed_in(file: Path, folder: str) -> Path | None:

@@ -29,5 +29,5 @@ def run_lint(args: argparse.Namespace) -> int:
     findings = lint(root)
     for finding in findings:
         print(plain(finding))
-    print(f"{len(findings)} findings" if findings else f"{root}: nothing to report")
+    print(f"{len(findings)} finding{'s' * (len(findings) > 1)}" if findings else f"{root}: nothing to report")
     return 1 if findings else 0

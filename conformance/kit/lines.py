@@ -79,7 +79,7 @@ def decode(line: bytes) -> Message:
 def _integer(digits: str) -> int:
     value = int(digits) if len(digits) < 20 else MAX_INT + 1
     if abs(value) > MAX_INT:
-        raise ValueError(f"the whole number {digits[:30]} is beyond 2^53")
+        raise ValueError(f"the whole number {digits[:30]}{'…' * (len(digits) > 30)} is beyond 2^53")
     return value
 
 

@@ -104,16 +104,21 @@ def steps(events: tuple[Event, ...]) -> list[Step]:
     connected: dict[int, int] = {}
     seen: dict[tuple[str, str], str] = {}
     told: list[Step] = []
+    begun: Mapping[str, Any] | None = None
     for event in events:
         if event.cls == "rows":
             _look(event, seen, told)
             continue
+        if (event.cls, event.kind) == ("suite", "config"):
+            begun = begun or event.data.get("clock")
         if event.kind == "connection" and event.data["conn"] in requested:
             connected[event.data["conn"]] = event.seq
             continue
         text = _TEXTS.get((event.cls, event.kind), _nothing)(event.data)
         if text is None:
             continue
+        if (event.cls, event.kind) == ("suite", "time") and begun:
+            text += _jumped(event.data, begun)
         earlier = [connected[event.data["conn"]]] if event.kind == "request" else []
         told.append(Step(plain(_column(event)), plain(text), [*earlier, event.seq]))
     return told
@@ -226,6 +231,12 @@ def _fault(data: Mapping[str, Any]) -> str | None:
 def _time(data: Mapping[str, Any]) -> str:
     trust = "" if data["trusted"] else ", NOT TRUSTED"
     return f"time is {data['mono_ms'] / 1000:.0f} s{trust}"
+
+
+def _jumped(data: Mapping[str, Any], begun: Mapping[str, Any]) -> str:
+    """What the wall clock says where it went another way than elapsed time."""
+    wall, mono = (data[name] - begun[name] for name in ("wall_ms", "mono_ms"))
+    return "" if wall == mono else f", by the wall clock {wall / 1000:.0f} s"
 
 
 def _behaviour(data: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ import textwrap
 from conformance.outcome import NO_ANSWER
 from conformance.report.model import Report
 from conformance.report.story import story
+from conformance.report.words import count as counted
 from conformance.report.words import sampled
 from conformance.verdict import Standing
 from statemachines.plain import indented, plain
@@ -37,8 +38,8 @@ def terminal(report: Report, where: str) -> str:
     faults = ", ".join(f"{count} {kind}" for kind, count in sorted(report.tally.faults.items()))
     lines += [
         "",
-        f"{report.tally.schedules} schedules over {report.points} fault points in {report.footer['seconds']} s;"
-        f" {report.tally.missed} faults missed",
+        f"{counted(report.tally.schedules, 'schedule')} over {counted(report.points, 'fault point')} in {report.footer['seconds']} s;"
+        f" {counted(report.tally.missed, 'fault')} missed",
         *_listed("missed: ", [f"{plain(what)} in {plain(schedule)}" for schedule, what in report.tally.first_missed]),
         *textwrap.wrap(
             f"faults that struck: {faults or 'none'}", _WIDTH, subsequent_indent="  ", break_on_hyphens=False

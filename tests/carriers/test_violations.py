@@ -23,7 +23,7 @@ REFUSED = {
     "unknown_event": ("the event 'pausing' is none of paused, waiting, point, fired", ""),
     "unknown_member": ("has the unknown member 'status'", "belongs into result"),
     "own_outcome": ("the outcome 'applied' is none of done, failed, unsupported", "belongs into result"),
-    "big_number": ("beyond 2^53", ""),
+    "big_number": ("beyond 2^53", "number rows and times so that they fit"),
     "says_nan": ("NaN is no JSON value", ""),
     "same_member_twice": ("an object has the member 'outcome' twice", ""),
 }

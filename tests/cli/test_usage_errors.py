@@ -47,6 +47,16 @@ def files(tmp_path: Path) -> None:
     (tmp_path / "format.json").write_text('{"format": 9}')
 
 
+def test_a_matrix_of_nothing_proves_nothing(cli: Cli) -> None:
+    result = cli("mutants", "--only", "retry-joins-window", "--scenario", "mutation/invoke-keyed", "--jobs", "1")
+    assert result.code == 2
+    assert "--only retry-joins-window: runs no scenario of --scenario; choose one of its own family" in result.err
+    assert "deviation " not in result.out
+    nowhere = cli("mutants", "--only", "retry-joins-window", "--scenario", "nowhere/*", "--jobs", "1")
+    assert (nowhere.code, nowhere.out) == (2, "")
+    assert "onceproof: --scenario nowhere/*: no scenario matches; there are " in nowhere.err
+
+
 @pytest.mark.usefixtures("files")
 def test_every_usage_error(cli: Cli, snapshot: Snapshot) -> None:
     lines = []

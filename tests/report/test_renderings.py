@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from conformance.history import Event
 from conformance.report.model import Report
+from conformance.report.story import steps
 from conformance.report.terminal import terminal
 from conformance.report.words import rerun
 from conformance.report.write import FORMATS, conclude, render, write
@@ -76,6 +78,7 @@ def hostile() -> list[dict[str, object]]:
         if record["record"] == "failure":
             record["file"] = HOSTILE
             record["trace"]["violation"] |= {"allowed": HOSTILE, "happened": HOSTILE}
+            record["trace"]["picture"] = f"generations of the lane\n{HOSTILE}\n"
             for event in record["trace"]["history"]["events"]:
                 if event["kind"] == "request":
                     event["path"] = HOSTILE
@@ -97,6 +100,24 @@ def test_hostile_text_is_shown_and_never_obeyed(tmp_path: Path, name: str) -> No
             else "\n".join(line for line in text.split("```")[0].split("\n") if "`" not in line)
         )
         assert "<script" not in outside_code
+
+
+def test_what_a_family_draws_stands_below_the_story(tmp_path: Path) -> None:
+    failed = failure()
+    failed["trace"]["picture"] = "lane <b>acme</b>\n  1   2\n"
+    report = conclude(write_record(tmp_path, records(failures=[failed])), foreign=True)
+    assert '<pre class="drawn">  lane &lt;b&gt;acme&lt;/b&gt;\n    1   2</pre>' in FORMATS["html"][1](report)
+    assert "\n  lane <b>acme</b>\n    1   2\n" in terminal(report, "")
+
+
+def test_a_story_says_where_the_wall_clock_went() -> None:
+    clock = {"wall_ms": 1_000, "mono_ms": 0, "trusted": True}
+    told = [
+        Event(0, "suite", "config", "", {"clock": clock}),
+        Event(1, "suite", "time", "", {**clock, "wall_ms": 3_000, "mono_ms": 2_000}),
+        Event(2, "suite", "time", "", {**clock, "wall_ms": 3_603_000, "mono_ms": 2_000}),
+    ]
+    assert [step.text for step in steps(tuple(told))] == ["time is 2 s", "time is 2 s, by the wall clock 3602 s"]
 
 
 def test_an_excuse_is_shown_with_its_reason(tmp_path: Path) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from conformance.carriers.inprocess import InProcessCarrier
+from conformance.checkers.base import Violation
 from conformance.families.settle_lanes.picture import lane_picture
 from conformance.judge import judge
 from conformance.search.failures import investigate
+from conformance.search.process import EPOCH_MS
 from reference_impl.registry import implementation
-from tests.settle.edits import add, edited, flow
+from tests.settle.edits import add, edited, flow, rows
 from tests.settle.runs import FAMILY, scripts
 
 
@@ -30,6 +32,19 @@ def test_the_lane_of_the_violation_is_drawn_and_a_row_taken_twice_stands_out() -
     assert "lane acme on route settled" in drawn
     assert "2 (w1), 4 (w1)" in drawn
     assert "CONSUMED TWICE" in drawn
+
+
+def test_times_are_seconds_since_virtual_time_began_and_the_lane_is_that_of_the_row_that_is_named() -> None:
+    history = edited("foreign", rows(3, not_before=EPOCH_MS + 99_500))
+    index = FAMILY.index(history)
+    violation = Violation("row 3 waits until 12.000 s", "row 3 waits until 99.500 s", index.looks[-1].seq, "rows")
+    drawn = lane_picture(index, violation)
+    route, source = index.lane_of(3) or ("", "")
+    assert f"lane {source} on route {route}" in drawn
+    assert "99.500" in drawn
+    assert str(EPOCH_MS)[:6] not in drawn
+    assert index.when(None) == "no time at all"
+    assert index.when(EPOCH_MS - 1) == "-0.001 s"
 
 
 def test_a_history_without_rows_has_no_picture() -> None:

@@ -116,8 +116,8 @@ def nothing_is_claimed_early(index: Index) -> Iterator[Finding]:
             in_burst = named is None and bool(burst(index, before, event.lane, now))
             if command.result.get("event") == event.id and not in_burst:
                 yield Violation(
-                    f"row {event.id} not claimed before {event.not_before}",
-                    f"it was, at about {now}",
+                    f"row {event.id} not claimed before {index.when(event.not_before)}",
+                    f"it was, at about {index.when(now)}",
                     command.until,
                     "answer",
                 )
@@ -151,7 +151,7 @@ def what_is_due_is_claimable(index: Index) -> Iterator[Finding]:
             if _nothing(index, command) or (asked is not None and _told_nothing(index, command)):
                 due = asked or rows[0]
                 yield Violation(
-                    f"a claim of row {due.id}, due since {due.not_before or 'it came'}",
+                    f"a claim of row {due.id}, due since {index.when(due.not_before) if due.not_before else 'it came'}",
                     "nothing was claimed",
                     command.until,
                     "answer",
@@ -183,7 +183,7 @@ def waiting_is_finite(index: Index) -> Iterator[Finding]:
                     yield Met("cyclic" if cyclic else "crash" if any(at < command.seq for at in crashed) else "passed")
             moved = [e for e in pending if waits(e, now)]
             if _nothing(index, command) and (cyclic or moved):
-                why = "on a cycle" if cyclic else f"moved to {moved[0].not_before}"
+                why = "on a cycle" if cyclic else f"moved to {index.when(moved[0].not_before)}"
                 yield Violation(
                     f"an execution in lane {'/'.join(lane)}, whose window has passed",
                     f"nothing was claimed; row {pending[0].id} is {why}",
@@ -207,7 +207,7 @@ def a_generation_executes_once(index: Index) -> Iterator[Finding]:
         clean = all(_clean(a) for a in mine) and not has_cycle(e.key for e in burst)
         named = any("event" in a.claim.args for a in mine)
         earlier = any(e.executed and e.id not in ids for e in events)
-        if len(burst) < 2 or len(times) != 1 or named or earlier or not clean:
+        if not mine or len(burst) < 2 or len(times) != 1 or named or earlier or not clean:
             continue
         workers = {c.proc for c in index.commands if c.cmd == "lane.claim" and c.seq >= mine[0].claim.seq}
         if len(workers) > 1:
@@ -247,8 +247,8 @@ def a_retry_waits_for_the_backoff(index: Index) -> Iterator[Finding]:
             latest = index.now(report.until) + index.backoff_ms + SLACK_MS
             if event.not_before is None or not due <= event.not_before <= latest:
                 yield Violation(
-                    f"the next attempt of row {event.id} after the backoff, about {due}",
-                    f"it waits until {event.not_before}",
+                    f"the next attempt of row {event.id} after the backoff, about {index.when(due)}",
+                    f"it waits until {index.when(event.not_before)}",
                     report.until,
                     "rows",
                 )

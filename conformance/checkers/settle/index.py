@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cached_property
 from typing import Any, Final
 
@@ -84,6 +85,14 @@ class Index(Timeline):
         """The wall time that processes had been told before an event, without the ticks of their clocks."""
         return next((wall for at, wall, _ in reversed(self.times) if at < seq), self._start_ms)
 
+    def seconds(self, wall_ms: int) -> Decimal:
+        """A wall time as people read it: in seconds since virtual time began, as a story counts them, and exact."""
+        return Decimal(f"{wall_ms - self._start_ms}e-3")
+
+    def when(self, wall_ms: int | None) -> str:
+        """The same for a sentence."""
+        return "no time at all" if wall_ms is None else f"{self.seconds(wall_ms):f} s"
+
     def elapsed(self, seq: int) -> int:
         """The elapsed time that processes had been told before an event."""
         return next(mono for at, mono, _ in reversed(self._clocks) if at < seq)
@@ -109,6 +118,10 @@ class Index(Timeline):
     def settled(self, lane: Lane) -> bool:
         """Whether a lane lies on a settled route."""
         return self.modes.get(lane[0]) == "settled"
+
+    def existing(self, lane: Lane) -> bool:
+        """Whether a lane lies on a route of one of the modes that were there before; of no route that nobody set up."""
+        return self.modes.get(lane[0], "settled") != "settled"
 
     def preserving(self, lane: Lane) -> bool:
         """Whether a lane's Flow gets every raw Event of a coalesced generation."""

@@ -77,7 +77,7 @@ def _other_than_before(index: Index, attempt: Attempt, mode: str, pending: list[
     earlier = {e.id for e in pending if precedes(e.key, head.key)}
     taken = set(attempt.input or ()) - {head.id}
     after = index.result_view(attempt.claim)
-    skipped = {id_ for id_ in earlier if after.events[id_].state == "skipped"}
+    skipped = {e.id for e in map(after.events.get, earlier) if e is not None and e.state == "skipped"}
     wanted = set() if mode != "full_record_preserve" else earlier
     collapsed = set() if mode == "each" else earlier
     if taken == wanted and skipped == collapsed:

@@ -114,7 +114,7 @@ class View:
 
 def _key(raw: Raw) -> Row | None:
     try:
-        return Row(raw["event"], raw["ordinal"], raw["created_at"], raw["sequence"])
+        return Row(raw["event"], int(raw["ordinal"]), raw["created_at"], raw["sequence"])
     except (LaneError, KeyError):
         return None
 

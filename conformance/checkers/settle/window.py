@@ -26,8 +26,10 @@ def settled_births(index: Index) -> Iterator[tuple[Birth, Command]]:
             yield birth, birth.command
 
 
-def _shown(event: Stored) -> str:
-    return f"row {event.id} waits until {event.not_before}, its WorkItem until {event.run_after}"
+def _shown(index: Index, event: Stored) -> str:
+    return (
+        f"row {event.id} waits until {index.when(event.not_before)}, its WorkItem until {index.when(event.run_after)}"
+    )
 
 
 def _equal_and_future(index: Index, birth: Birth, command: Command) -> Violation | None:
@@ -36,7 +38,10 @@ def _equal_and_future(index: Index, birth: Birth, command: Command) -> Violation
     if waits and event.item is not None and event.run_after == event.not_before:
         return None
     return Violation(
-        f"one future time on row {event.id} and on its WorkItem, to full precision", _shown(event), birth.seq, "rows"
+        f"one future time on row {event.id} and on its WorkItem, to full precision",
+        _shown(index, event),
+        birth.seq,
+        "rows",
     )
 
 
@@ -91,7 +96,7 @@ def no_crash_parts_the_two_times(index: Index) -> Iterator[Finding]:
             if event is None or event.state != "pending" or event.raw["attempts"]:
                 continue
             if event.item is None or event.run_after != event.not_before:
-                yield Violation("equal times on an Event and its WorkItem", _shown(event), look.seq, "rows")
+                yield Violation("equal times on an Event and its WorkItem", _shown(index, event), look.seq, "rows")
                 break
 
 
@@ -108,14 +113,14 @@ def _joins(index: Index, fault: Fault) -> bool:
 def existing_modes_set_no_time_on_events(index: Index) -> Iterator[Finding]:
     """On a route of an existing mode no Event gets a future NextAttemptAt."""
     for birth in index.delivered():
-        if not index.settled(birth.event.lane):
+        if index.existing(birth.event.lane):
             yield Met(index.modes[birth.event.lane[0]])
             if still_open(birth.before, birth.event.lane, index.now(birth.seq)):
                 yield Met("beside-open")
             if _future(index, birth, birth.event.not_before):
                 yield Violation(
                     f"no future time on row {birth.event.id} of an existing mode",
-                    _shown(birth.event),
+                    _shown(index, birth.event),
                     birth.seq,
                     "rows",
                 )
@@ -126,13 +131,13 @@ def existing_modes_set_no_time_on_items(index: Index) -> Iterator[Finding]:
     """Nor does its WorkItem get a future RunAfter, also where the batch holds settled rows."""
     together = {b.command.seq for b, _ in settled_births(index) if b.command is not None}
     for birth in index.delivered():
-        if index.settled(birth.event.lane) or birth.command is None:
+        if not index.existing(birth.event.lane) or birth.command is None:
             continue
         yield Met("mixed-batch" if birth.command.seq in together else index.modes[birth.event.lane[0]])
         if _future(index, birth, birth.event.run_after):
             yield Violation(
                 f"no future RunAfter for row {birth.event.id} of an existing mode",
-                _shown(birth.event),
+                _shown(index, birth.event),
                 birth.seq,
                 "rows",
             )
@@ -155,7 +160,7 @@ def the_mode_knows_no_provider(index: Index) -> Iterator[Finding]:
         if birth.event.lane[1] not in named:
             yield Violation(
                 f"a window for source {birth.event.lane[1]} as for {', '.join(sorted(named))}",
-                _shown(birth.event),
+                _shown(index, birth.event),
                 birth.seq,
                 "rows",
             )
@@ -219,12 +224,14 @@ def an_open_timestamp_is_taken_over(index: Index) -> Iterator[Finding]:
         (stamp,) = stamps
         yield from (Met(cell) for cell in _opened_elsewhere(index, birth, command, stamp))
         if birth.event.not_before != stamp or birth.event.run_after != stamp:
-            yield Violation(f"row {birth.event.id} waits until {stamp}", _shown(birth.event), birth.seq, "rows")
+            yield Violation(
+                f"row {birth.event.id} waits until {index.when(stamp)}", _shown(index, birth.event), birth.seq, "rows"
+            )
     for births in together.values():
         if len(births) > 1 and len({b.event.raw["delivery"] for b in births}) == 1:
             yield Met("same-delivery")
             if len({b.event.not_before for b in births}) > 1:
-                yield Violation("one timestamp for a burst", _shown(births[-1].event), births[-1].seq, "rows")
+                yield Violation("one timestamp for a burst", _shown(index, births[-1].event), births[-1].seq, "rows")
 
 
 def _opened_elsewhere(index: Index, birth: Birth, command: Command, stamp: int) -> Iterator[str]:
@@ -249,7 +256,10 @@ def the_earliest_of_several_is_taken(index: Index) -> Iterator[Finding]:
             yield Met("two-open")
             if birth.event.not_before != min(stamps):
                 yield Violation(
-                    f"row {birth.event.id} waits until {min(stamps)}", _shown(birth.event), birth.seq, "rows"
+                    f"row {birth.event.id} waits until {index.when(min(stamps))}",
+                    _shown(index, birth.event),
+                    birth.seq,
+                    "rows",
                 )
 
 
@@ -274,7 +284,10 @@ def arrivals_move_nothing(index: Index) -> Iterator[Finding]:
                     yield Met("redelivered")
                 if _moved(event.not_before, later.not_before) or _moved(event.run_after, later.run_after):
                     yield Violation(
-                        f"row {event.id} waits until {event.not_before}", _shown(later), command.until, "rows"
+                        f"row {event.id} waits until {index.when(event.not_before)}",
+                        _shown(index, later),
+                        command.until,
+                        "rows",
                     )
 
 
@@ -298,7 +311,10 @@ def a_passed_timestamp_is_not_taken(index: Index) -> Iterator[Finding]:
         if passed and not _opened(index, birth, command):
             low, _ = own_window(index, birth, command)
             yield Violation(
-                f"a fresh window until about {low} for row {birth.event.id}", _shown(birth.event), birth.seq, "rows"
+                f"a fresh window until about {index.when(low)} for row {birth.event.id}",
+                _shown(index, birth.event),
+                birth.seq,
+                "rows",
             )
 
 
@@ -344,7 +360,10 @@ def another_source_has_its_own_window(index: Index) -> Iterator[Finding]:
             yield Met("other-source")
             if birth.event.not_before in stamps:
                 yield Violation(
-                    f"a window of its own for source {birth.event.lane[1]}", _shown(birth.event), birth.seq, "rows"
+                    f"a window of its own for source {birth.event.lane[1]}",
+                    _shown(index, birth.event),
+                    birth.seq,
+                    "rows",
                 )
 
 
@@ -359,7 +378,7 @@ def another_route_has_its_own_window(index: Index) -> Iterator[Finding]:
                 yield Met("same-event")
             if birth.event.not_before in stamps:
                 yield Violation(
-                    f"a window of its own on route {birth.event.lane[0]}", _shown(birth.event), birth.seq, "rows"
+                    f"a window of its own on route {birth.event.lane[0]}", _shown(index, birth.event), birth.seq, "rows"
                 )
 
 

@@ -35,11 +35,17 @@ def _failure(report: Report, number: int, failure: FailureView) -> str:
         f'<dl class="judged"><dt>allowed</dt><dd>{esc(trace.violation.allowed)}</dd>'
         f'<dt>happened</dt><dd class="bad">{esc(trace.violation.happened)}, <a href="#{failure_anchor(number)}-{at}">'
         f"at step {at}</a></dd></dl>"
-        f"{_lanes(number, told, at)}"
+        f"{_lanes(number, told, at)}{_picture(trace.picture)}"
         f'<p class="seen">Seen {trace.failed} of {trace.runs}, in {count(failure.schedules, "schedule")} of this run;'
         f" shrunk from {trace.shrunk_from} steps of the script to {len(trace.program.ops)}. See it again:</p>"
         f"<pre>{esc('onceproof replay ' + quoted(failure.file))}</pre></article>"
     )
+
+
+def _picture(drawn: str) -> str:
+    """What the family drew of the failure: its columns stand only where no line is wrapped."""
+    lines = "\n".join(f"  {esc(line)}" for line in drawn.rstrip().splitlines())
+    return f'<pre class="drawn">{lines}</pre>' if lines else ""
 
 
 def _lanes(number: int, told: list[Step], at: int) -> str:
