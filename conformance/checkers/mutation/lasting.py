@@ -135,6 +135,9 @@ def _ordeals(index: Index, generation: Generation, since: int) -> Iterator[str]:
         yield "restart"
     if any(c.known and c.end_seq > since for c in index.connections_of(generation.owner)):
         yield "late-evidence"
+    cancels = (c for c in index.commands if c.cmd == "host.cancel" and c.seq > since and c.outcome == "done")
+    if any(c.args["request_id"] == generation.owner.request_id for c in cancels):
+        yield "cancel"
 
 
 @CHECKERS.checker("RET-025", "suite", "wire", "answer", "rows")

@@ -99,10 +99,16 @@ def another_namespace_is_a_new_candidate(index: Index) -> Iterator[Finding]:
             continue
         axes = place.namespace_axes(other.at)
         if len(axes) == 1:
-            yield Met(next(iter(axes)))
+            yield Met("origin-namesake" if _namesakes(place, other.at) else next(iter(axes)))
         if index.slots.undisturbed(command) and not _went_its_way(index, command):
             allowed = f"an attempt of its own for {command.request_id}: another {' and '.join(sorted(axes))}"
             yield Violation(allowed, _told(command), command.until, "answer")
+
+
+def _namesakes(one: Coordinates, other: Coordinates) -> bool:
+    """Whether a call came directly to an instance and the other one through a gateway of the same name."""
+    origins = {one.namespace[-1], other.namespace[-1]}
+    return "own" in origins and ("federated", one.namespace[0]) in origins
 
 
 def _went_its_way(index: Index, command: Command) -> bool:

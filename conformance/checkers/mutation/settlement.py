@@ -205,6 +205,8 @@ def untrusted_time_starts_no_retention(index: Index) -> Iterator[Finding]:
         passed = now.mono_ms - clock.mono_ms
         if passed < _HOUR_MS or passed >= RETENTION_MS - _HOUR_MS:
             yield Met(("exact" if meeting.equal else "other") + ("-at-once" if passed < _HOUR_MS else "-nearly-over"))
+        if passed >= RETENTION_MS - _HOUR_MS and _behind_trusted(index, meeting.generation, known):
+            yield Met("behind-trusted")
         allowed = f"key {command.key} lives: {passed} ms have passed since its settlement"
         yield from no_work(index, command, allowed)
         if index.slots.undisturbed(command):
@@ -220,6 +222,19 @@ def untrusted_time_starts_no_retention(index: Index) -> Iterator[Finding]:
                 allowed = f"reservation {generation.id[-6:]} lives until trusted time proves its retention over"
                 yield Violation(allowed, "it was retired", seq, "rows")
                 break
+
+
+def _behind_trusted(index: Index, generation: Generation, known: int) -> bool:
+    """Whether another outcome had been settled with trusted time, an hour or more before this one was known."""
+    now = index.clock_at(known)
+    for other in index.slots.generations.values():
+        settled = other.settled
+        if other.id == generation.id or settled is None or settled > known or now is None:
+            continue
+        then = index.clock_at(settled)
+        if then is not None and then.trusted and now.mono_ms - then.mono_ms >= _HOUR_MS:
+            return True
+    return False
 
 
 def _told(command: Command, state: str | None) -> bool:

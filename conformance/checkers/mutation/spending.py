@@ -8,6 +8,7 @@ from conformance.checkers.base import Finding, Met, Violation
 from conformance.checkers.mutation.cases import Case, presenting, used_before
 from conformance.checkers.mutation.facts import Command, Fault
 from conformance.checkers.mutation.index import Index
+from conformance.checkers.mutation.policy import Presented
 from conformance.checkers.mutation.registry import CHECKERS
 
 SPEND = ("approval", None, "Spent")
@@ -169,7 +170,10 @@ def only_the_spend_uses_up(index: Index) -> Iterator[Finding]:
     """A call that ended ahead of its spend leaves the approval that it carried as it was: the next one passes."""
     for case in index.cases:
         presented = case.presented
-        if not case.candidate or presented is None or presented.fails or presented.record["spent"]:
+        if presented is None or presented.fails or presented.record["spent"]:
+            continue
+        yield from _unsure_of_its_anchor(index, case, presented)
+        if not case.candidate:
             continue
         earlier = [c for c in _carrying(index, presented.name) if c.command.seq < case.command.seq]
         if used_before(index, case) is not None or any(_reached_spend(index, c) for c in earlier):
@@ -187,6 +191,37 @@ def only_the_spend_uses_up(index: Index) -> Iterator[Finding]:
             yield from (Met(cell) for cell in sorted(str(c) for c in cells))
 
 
+def _unsure_of_its_anchor(index: Index, case: Case, presented: Presented) -> Iterator[Finding]:
+    """A call that never heard of its anchor ends there: whatever row survived, no spend is on record for it."""
+    lost = _lost_anchor(index, case)
+    others = (c.command for c in _carrying(index, presented.name) if c is not case)
+    beside = any(c.seq < case.command.until and c.until > case.command.seq for c in others)
+    if lost is None or beside or _reached_spend(index, case):
+        return
+    before, after = (index.rows_before(seq) for seq in (case.command.seq, index.seen_by(case.command) + 1))
+    if after is None or after.spends is None:
+        return
+    if lost.world == "committed":
+        yield Met("anchor-uncertain")
+    held, now = (
+        {(s["issuer"], s["reference"]) for s in (rows.spends if rows is not None else None) or ()}
+        for rows in (before, after)
+    )
+    if presented.name in now - held:
+        yield Violation(
+            f"{presented.name[1]} is unspent: the call that carried it was never acknowledged as anchored",
+            "a spend of it is on record",
+            after.seq,
+            "rows",
+        )
+
+
+def _lost_anchor(index: Index, case: Case) -> Fault | None:
+    """The fault by which a call was not told whether its attempt was prepared, or None."""
+    mine = (f for f in index.faults if f.command is case.command and f.action == "lose-ack")
+    return next((f for f in mine if ANCHOR in f.changes), None)
+
+
 def _carrying(index: Index, name: tuple[str, str]) -> Iterator[Case]:
     """Every case with this reference in its request, whatever became of it."""
     for case in index.cases:
@@ -198,7 +233,8 @@ def _carrying(index: Index, name: tuple[str, str]) -> Iterator[Case]:
 def _reached_spend(index: Index, case: Case) -> bool:
     """Whether a call may have spent: its attempt was prepared, and nothing proves that it was another's approval."""
     struck = [f for f in index.faults if f.command is case.command and ANCHOR not in f.changes]
-    anchored = any(m.dest == "Prepared" for a in index.attempts_of(case.command) for m in index.moves_of(a))
+    told = _lost_anchor(index, case) is None
+    anchored = told and any(m.dest == "Prepared" for a in index.attempts_of(case.command) for m in index.moves_of(a))
     return bool(index.connections_of(case.command)) or anchored or bool(struck) or case.command.outcome != "done"
 
 

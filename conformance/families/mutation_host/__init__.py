@@ -8,6 +8,7 @@ from conformance.families.mutation_host.scenarios import SCENARIOS, TAIL
 from conformance.families.mutation_host.scenarios_access import ACCESS
 from conformance.families.mutation_host.scenarios_admission import ADMISSION
 from conformance.families.mutation_host.scenarios_approvals import APPROVALS
+from conformance.families.mutation_host.scenarios_beside import BESIDE_SCENARIOS
 from conformance.families.mutation_host.scenarios_bound import BOUND_SCENARIOS
 from conformance.families.mutation_host.scenarios_field import FIELD_SCENARIOS
 from conformance.families.mutation_host.scenarios_gate import GATE_SCENARIOS
@@ -33,6 +34,7 @@ MUTATION_HOST = Family(
         *SPEND_SCENARIOS,
         *BOUND_SCENARIOS,
         *LAG_SCENARIOS,
+        *BESIDE_SCENARIOS,
     ),
     tail=TAIL,
     contract=lambda _: EffectContract(),
