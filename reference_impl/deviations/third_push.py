@@ -42,7 +42,7 @@ class TokenCountsSends(Dispatcher):
 # commits and sends, and W2 goes on; then A is pending with its checkpoint cleared, and sent again.
 @PUSH_THIRD.plant("returned-as-scanned", names="POST-032", part="worker")
 class ReturnedAsScanned(Worker):
-    """Returns an expired attempt to pending by what its scan has seen, and tidies the checkpoint away with the claim."""
+    """Returns an expired attempt to pending by what its scan has seen, and clears the checkpoint with the claim."""
 
     def recover_expired(self, lanes: tuple[str, ...], tally: Counter[str], *, may_send: bool = True) -> None:
         now = self._ports.clock.now("reclaim.scan")

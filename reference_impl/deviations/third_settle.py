@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from conformance.kit import Ports, Setup, Time
+from conformance.kit import Ports, Setup, StoreFailed, Time
 from reference_impl.planting import HOST, Collection
 from reference_impl.settle.claim import Claimer, Reaper
 from reference_impl.settle.enqueue import Enqueuer, Incoming
@@ -132,6 +132,7 @@ class TokenNamesTheRow(Claimer):
         return None if held is None else replace(held, token=f"claim-{held.event}")
 
     def seize(self, tx: Transaction, head: Event, token: str, now: Time) -> None:
+        del token
         super().seize(tx, head, f"claim-{head.id}", now)
 
 
@@ -193,7 +194,10 @@ class SettledDeliveryKnownWhole(Enqueuer):
 
     def deliver(self, args: Raw) -> dict[str, Any]:
         sql = "SELECT DISTINCT route FROM events WHERE delivery = ?"
-        self._whole = {row[0] for row in self._store.read("deliver.bulk", sql, (args["delivery"],))}
+        try:
+            self._whole = {row[0] for row in self._store.read("deliver.bulk", sql, (args["delivery"],))}
+        except StoreFailed:
+            return {"status": "unavailable", "path": args["path"]}
         return super().deliver(args)
 
     def known(self, tx: Transaction, row: Incoming) -> bool:
