@@ -28,7 +28,8 @@ def lost_claims(index: Index) -> Iterator[Lost]:
     for look in index.looks:
         for row in attempts(look):
             before = held.get(row["attempt"])
-            if before is not None and row["claim"] != before[1] and before[2]:
+            # A holder is a worker and its token: tokens that repeat do not make one holder of two workers.
+            if before is not None and (row["worker"], row["claim"]) != before[:2] and before[2]:
                 command = _outstanding(index, before[0], look.seq)
                 others = any(c.proc != before[0] and since < c.seq < look.seq for c in index.commands)
                 if command is not None and others:

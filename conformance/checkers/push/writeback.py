@@ -63,8 +63,9 @@ def _apart(look: Look, reconciled: set[str]) -> Iterator[Violation]:
             )
     for attempt in rows.values():
         alone = attempt["state"] in _AFTER and attempt["link_key"] not in linked
-        excused = attempt["attempt"] in reconciled or attempt["remote_id"] in owned
-        if alone and not excused:
+        # Behind a reconciliation the link may come with the next claim, but nothing is finalized without it.
+        waits = attempt["attempt"] in reconciled and attempt["state"] != "finalized"
+        if alone and not waits and attempt["remote_id"] not in owned:
             yield Violation(
                 f"a link beside attempt {attempt['attempt'][-6:]}, which is {attempt['state']}",
                 "there is none in the rows",
