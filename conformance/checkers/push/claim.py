@@ -18,6 +18,7 @@ class Lost:
     seq: int
     attempt: str
     record: Record
+    lane: str
     command: Command
 
 
@@ -33,7 +34,7 @@ def lost_claims(index: Index) -> Iterator[Lost]:
                 command = _outstanding(index, before[0], look.seq)
                 others = any(c.proc != before[0] and since < c.seq < look.seq for c in index.commands)
                 if command is not None and others:
-                    yield Lost(look.seq, row["attempt"], (row["object"], row["record"]), command)
+                    yield Lost(look.seq, row["attempt"], (row["object"], row["record"]), row["lane"], command)
             if row["claim"] is None:
                 held.pop(row["attempt"], None)
             else:
@@ -51,6 +52,8 @@ def checkpoint_belongs_to_the_claim(index: Index) -> Iterator[Finding]:
     for lost in lost_claims(index):
         if lost.command.outcome == "done":
             yield Met("worker" if lost.command.cmd == "push.work" else "request-thread")
+            if lost.lane == "deferred_association":
+                yield Met("deferred")
         for connection in index.connections_of(lost.command):
             if connection.seq > lost.seq and index.record_of(connection) == lost.record:
                 yield Violation(

@@ -98,6 +98,22 @@ class Index(Timeline):
         return next(iter(mine)) if len(mine) == 1 else None
 
     @cached_property
+    def id_forms(self) -> Mapping[str, set[str]]:
+        """The forms that the profiles of each destination slot ever declared for remote ids."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for _, config in self.configs:
+            for pack in config["packs"]:
+                for profile in pack["profiles"]:
+                    found[str(profile["destination_slot"])].add(str(profile["remote_id_form"]))
+        return found
+
+    @cached_property
+    def key_headers(self) -> set[str]:
+        """The headers, in lower case, that any profile ever named for the key of a request."""
+        profiles = (p for _, config in self.configs for pack in config["packs"] for p in pack["profiles"])
+        return {str(p["replay"]["header"]).lower() for p in profiles if p["replay"] is not None}
+
+    @cached_property
     def attempt_of(self) -> Mapping[str, Row]:
         """The last seen row of every attempt."""
         return {row["attempt"]: row for look in self.looks for row in look.kinds.get("attempts", ())}
