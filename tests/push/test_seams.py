@@ -198,6 +198,12 @@ def done_without_link(kinds: Rows) -> None:
             row["state"] = "finalized"
 
 
+def parked(kinds: Rows) -> None:
+    for row in kinds["attempts"]:
+        if row["record"] == "r2" and row["state"] == "terminal_failed":
+            row["state"] = "writeback_pending"
+
+
 def no_link(kinds: Rows) -> None:
     kinds["links"].clear()
 
@@ -242,6 +248,8 @@ NEAR_MISSES: tuple[tuple[str, str, Edit], ...] = (
         "spelled",
         rows(lambda kinds: [row.update(remote_id=row["remote_id"] and "x9") for row in kinds["attempts"]]),
     ),
+    # An id that belongs to another record, in whichever spelling, may leave its attempt parked without a link.
+    ("POST-031", "spelled", rows(parked)),
     # Behind a reconciliation the link may come with the next worker.
     ("POST-031", "reconciled", no_link_ahead_of_the_worker),
 )

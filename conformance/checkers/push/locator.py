@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from conformance.checkers.base import Finding, Met, Violation
 from conformance.checkers.push.index import Index, Record, Row, attempts, links, record_of
@@ -42,7 +41,7 @@ def _shared(index: Index) -> Iterator[tuple[Told, Told]]:
         if record is None:
             continue
         scope = _scope(index, connection)
-        told = Told(record, connection, _canonical(index, scope[1], str(connection.identity)))
+        told = Told(record, connection, index.canonical(scope[1], str(connection.identity)))
         first = seen.setdefault((*scope, told.canonical), told)
         if first.record != record:
             yield first, told
@@ -91,8 +90,8 @@ def _reconciled(index: Index) -> Iterator[Finding]:
         for row in attempts(before, record):
             if row["state"] != "ambiguous_remote_effect":
                 continue
-            slot = _slot(index, record)
-            canonical = _canonical(index, slot, given)
+            slot = index.slot_of(record[0])
+            canonical = index.canonical(slot, given)
             taken = (
                 link["destination_slot"] == slot and link["state"] != "retired" and _has(index, link, canonical)
                 for link in links(before)
@@ -119,8 +118,7 @@ def _owns(index: Index, told: Told) -> bool:
 
 def _has(index: Index, row: Row, canonical: str) -> bool:
     """Whether a link or an attempt carries an id, in whichever spelling."""
-    slot = row.get("destination_slot") or _slot(index, (row["object"], row["record"]))
-    return row["remote_id"] is not None and _canonical(index, slot, str(row["remote_id"])) == canonical
+    return index.locator(row) == canonical
 
 
 def _two_links(index: Index) -> Iterator[Finding]:
@@ -131,7 +129,7 @@ def _two_links(index: Index) -> Iterator[Finding]:
                 continue
             scope = tuple(str(row[name]) for name in ("owner_key", "destination_slot", "scope"))
             # What the row calls the canonical id, and what its profile says of the id that is on it.
-            told = _canonical(index, str(row["destination_slot"]), str(row["remote_id"]))
+            told = str(index.locator(row))
             for key in (("row", *scope, str(row["canonical_id"])), ("told", *scope, told)):
                 owner = owners.setdefault(key, row)
                 if (owner["object"], owner["record"]) != (row["object"], row["record"]):
@@ -146,25 +144,9 @@ def _moved(what: str, record: Record, shared: str, seq: int) -> Violation:
     )
 
 
-def _canonical(index: Index, slot: str, remote_id: str) -> str:
-    """The form in which two spellings are one id; where a profile was edited, an id is what it is spelled."""
-    folds = index.id_forms.get(slot) == {"case_insensitive"}
-    return remote_id.casefold() if folds else remote_id
-
-
-def _actions(index: Index) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
-    return ((pack, action) for _, config in index.configs for pack in config["packs"] for action in pack["actions"])
-
-
-def _slot(index: Index, record: Record) -> str:
-    """The destination slot of the pushes of a record's object."""
-    found = (str(action["destination_slot"]) for _, action in _actions(index) if action["source_object"] == record[0])
-    return next(found, "")
-
-
 def _scope(index: Index, connection: Connection) -> Scope:
     """The scope in which the id that answered a request is one record's alone."""
-    for pack, action in _actions(index):
+    for pack, action in index.authored:
         if action["create_path"] == connection.path:
             slot = action["destination_slot"]
             scopes = (str(p["scope"]) for p in pack["profiles"] if p["destination_slot"] == slot)

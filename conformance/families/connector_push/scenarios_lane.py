@@ -166,7 +166,7 @@ LANE_SCENARIOS: Final = (
         # The target has its link in any case: what a sweep brings of the remote is for nobody here.
         script(),
         save("s1", "a1", "Account"),
-        work("w1", "narrow"),
+        work("w1"),
     ),
     _scanned("worker", ASYNC, work("w2"), save("s1", "r1"), work("w1")),
     _scanned("request", CONFIG, recover("r2"), save("w1", "r1")),
