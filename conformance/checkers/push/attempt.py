@@ -98,6 +98,8 @@ def a_terminal_attempt_keeps_the_slot(index: Index) -> Iterator[Finding]:
         yield Met("after-restart" if restarted else "same-process")
         if any(row["state"] == "superseded" for row in before):
             yield Met("failed-again")
+        if any(row["state"] == "terminal_failed" and row["io_started_at"] is None for row in before):
+            yield from (Met(cell) for cell in _closed_unsent(index, record, save.seq))
         after = index.look_after(save.until)
         known = {row["attempt"] for row in before}
         for row in attempts(after, record):
@@ -118,6 +120,15 @@ def a_terminal_attempt_keeps_the_slot(index: Index) -> Iterator[Finding]:
                 repeat.again.seq,
                 "wire",
             )
+
+
+def _closed_unsent(index: Index, record: Record, seq: int) -> Iterator[str]:
+    """The ways in which an attempt came to its end without a request: what it stood for is there again by now."""
+    done = [c for c in index.commands if record_of(c) == record and c.until < seq and c.result.get("status") == "done"]
+    if any(c.cmd == "push.restore_record" for c in done):
+        yield "record-restored"
+    if any(c.cmd == "push.operate" and c.args.get("act") == "give_up" for c in done):
+        yield "given-up"
 
 
 @CHECKERS.checker("POST-028", "suite", "wire", "answer", "rows")

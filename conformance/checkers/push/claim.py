@@ -18,6 +18,7 @@ class Lost:
     seq: int
     attempt: str
     record: Record
+    lane: str
     command: Command
 
 
@@ -28,11 +29,12 @@ def lost_claims(index: Index) -> Iterator[Lost]:
     for look in index.looks:
         for row in attempts(look):
             before = held.get(row["attempt"])
-            if before is not None and row["claim"] != before[1] and before[2]:
+            # A holder is a worker and its token: tokens that repeat do not make one holder of two workers.
+            if before is not None and (row["worker"], row["claim"]) != before[:2] and before[2]:
                 command = _outstanding(index, before[0], look.seq)
                 others = any(c.proc != before[0] and since < c.seq < look.seq for c in index.commands)
                 if command is not None and others:
-                    yield Lost(look.seq, row["attempt"], (row["object"], row["record"]), command)
+                    yield Lost(look.seq, row["attempt"], (row["object"], row["record"]), row["lane"], command)
             if row["claim"] is None:
                 held.pop(row["attempt"], None)
             else:
@@ -50,6 +52,8 @@ def checkpoint_belongs_to_the_claim(index: Index) -> Iterator[Finding]:
     for lost in lost_claims(index):
         if lost.command.outcome == "done":
             yield Met("worker" if lost.command.cmd == "push.work" else "request-thread")
+            if lost.lane == "deferred_association":
+                yield Met("deferred")
         for connection in index.connections_of(lost.command):
             if connection.seq > lost.seq and index.record_of(connection) == lost.record:
                 yield Violation(

@@ -98,6 +98,42 @@ class Index(Timeline):
         return next(iter(mine)) if len(mine) == 1 else None
 
     @cached_property
+    def id_forms(self) -> Mapping[str, set[str]]:
+        """The forms that the profiles of each destination slot ever declared for remote ids."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for _, config in self.configs:
+            for pack in config["packs"]:
+                for profile in pack["profiles"]:
+                    found[str(profile["destination_slot"])].add(str(profile["remote_id_form"]))
+        return found
+
+    @cached_property
+    def authored(self) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+        """(pack, action) of everything that any configuration authors, the oldest first."""
+        packs = (pack for _, config in self.configs for pack in config["packs"])
+        return [(pack, action) for pack in packs for action in pack["actions"]]
+
+    def slot_of(self, source_object: str) -> str:
+        """The destination slot of the pushes of an object."""
+        found = (str(a["destination_slot"]) for _, a in self.authored if a["source_object"] == source_object)
+        return next(found, "")
+
+    def canonical(self, slot: str, remote_id: str) -> str:
+        """The form in which two spellings are one id; where a profile was edited, an id is what it is spelled."""
+        return remote_id.casefold() if self.id_forms.get(slot) == {"case_insensitive"} else remote_id
+
+    def locator(self, row: Row) -> str | None:
+        """The remote id on a link or an attempt, in its canonical form."""
+        slot = str(row.get("destination_slot") or self.slot_of(row["object"]))
+        return None if row["remote_id"] is None else self.canonical(slot, str(row["remote_id"]))
+
+    @cached_property
+    def key_headers(self) -> set[str]:
+        """The headers, in lower case, that any profile ever named for the key of a request."""
+        profiles = (p for _, config in self.configs for pack in config["packs"] for p in pack["profiles"])
+        return {str(p["replay"]["header"]).lower() for p in profiles if p["replay"] is not None}
+
+    @cached_property
     def attempt_of(self) -> Mapping[str, Row]:
         """The last seen row of every attempt."""
         return {row["attempt"]: row for look in self.looks for row in look.kinds.get("attempts", ())}

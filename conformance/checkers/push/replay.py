@@ -6,7 +6,16 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from conformance.checkers.base import Finding, Met, Violation
-from conformance.checkers.push.index import Index, Record, Repeat, Replay, attempts, links, record_of
+from conformance.checkers.push.index import (
+    Index,
+    Record,
+    Repeat,
+    Replay,
+    attempts,
+    declares_replay,
+    links,
+    record_of,
+)
 from conformance.checkers.push.registry import CHECKERS
 from conformance.checkers.timeline import Connection
 
@@ -21,9 +30,39 @@ def no_second_post_without_a_contract(index: Index) -> Iterator[Finding]:
             loss = _loss(index, record, connection)
             if loss is not None and not index.contract_at(connection) and index.later(connection.end_seq, record):
                 yield Met(loss)
+                if loss in _DECLARED and _declared_later(index, record, connection):
+                    yield Met(_DECLARED[loss])
+            if not index.contract_at(connection) and _recovery_goes_on(index, record, connection):
+                yield Met("recovery-under-way")
     for repeat in index.repeats:
         if repeat.why == "unknown":
             yield _second(repeat, "may have worked")
+
+
+#: How the id was lost -> the cell in which a contract is declared afterwards.
+_DECLARED = {"crash": "declared-after-crash", "dropped": "declared-after-loss"}
+
+
+def _declared_later(index: Index, record: Record, connection: Connection) -> bool:
+    """Whether repetitions are declared as safe behind a request, and something is asked under that declaration."""
+    later = (at for at, config in index.configs if at > connection.seq and declares_replay(config, connection.path))
+    return any(index.later(at, record) for at in later)
+
+
+def _recovery_goes_on(index: Index, record: Record, connection: Connection) -> bool:
+    """Whether a recovery that met the row expired and without a checkpoint ends while the remote has its request."""
+    sent = connection.request_seq
+    for pass_ in index.commands:
+        within = sent is not None and pass_.seq < connection.seq and sent < pass_.until < connection.end_seq
+        if not within or pass_.cmd not in ("push.work", "recover") or pass_.proc == connection.proc:
+            continue
+        clock = [(wall, trusted) for at, wall, trusted in index.times if at < pass_.seq][-1:]
+        now = next((wall for wall, trusted in clock if trusted), None)
+        for row in attempts(index.look_before(pass_.seq), record):
+            mine = row["worker"] == connection.proc and row["state"] == "processing" and row["io_started_at"] is None
+            if mine and now is not None and row["lease_expires_at"] is not None and row["lease_expires_at"] < now:
+                return True
+    return False
 
 
 def _loss(index: Index, record: Record, connection: Connection) -> str | None:
@@ -111,6 +150,22 @@ def a_replay_is_byte_for_byte(index: Index) -> Iterator[Finding]:
                     replay.again.seq,
                     "wire",
                 )
+    for repeat in index.repeats:
+        # The header of the key is of the frozen request: the same key under another one is no key to the remote.
+        one, two = (_under(index, c.key) for c in (repeat.first, repeat.again))
+        if one != two and one[1] == two[1] is not None and index.contract_at(repeat.first):
+            yield Violation(
+                f"the frozen request for record {repeat.record[1]}, its key in the header that the contract named",
+                f"the same key in {two[0] or 'the header of another contract'}",
+                repeat.again.seq,
+                "wire",
+            )
+
+
+def _under(index: Index, key: str | None) -> tuple[str, str | None]:
+    """The header of a key, empty for the one that the first configuration names, and the key."""
+    name, _, value = (key or "").partition(" ")
+    return (name, value) if value and name in index.key_headers else ("", key)
 
 
 def _edits(index: Index, replay: Replay) -> Iterator[str]:

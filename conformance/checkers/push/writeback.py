@@ -21,6 +21,8 @@ _AFTER = frozenset({"writeback_pending", "finalized"})
 def link_and_attempt_move_together(index: Index) -> Iterator[Finding]:
     """In no snapshot is there a finalized link whose attempt lags behind, nor an attempt past its link."""
     for fault in index.faults:
+        if fault.action == "crash" and any(source == "ambiguous_remote_effect" for _, source, _ in fault.changes):
+            yield Met("reconciled")
         if FINALIZE not in fault.changes:
             continue
         if fault.action == "crash":
@@ -32,7 +34,7 @@ def link_and_attempt_move_together(index: Index) -> Iterator[Finding]:
             yield Met(f"lost-{str(fault.world).replace('_', '-')}")
     reconciled = {m.id for m in index.moves if m.entity == "create_attempt" and m.source == "ambiguous_remote_effect"}
     for look in index.looks:
-        for violation in _apart(look, reconciled):
+        for violation in _apart(index, look, reconciled):
             yield violation
             return
 
@@ -46,11 +48,11 @@ def _was_staged(index: Index, command: Command) -> bool:
     )
 
 
-def _apart(look: Look, reconciled: set[str]) -> Iterator[Violation]:
+def _apart(index: Index, look: Look, reconciled: set[str]) -> Iterator[Violation]:
     linked = {row["link_key"] for row in links(look)}
     # An id that belongs to another record leaves its attempt without a link for good.
-    told = Counter(row["remote_id"] for row in attempts(look))
-    owned = {row["remote_id"] for row in links(look)} | {remote_id for remote_id, n in told.items() if n > 1}
+    told = Counter(index.locator(row) for row in attempts(look) if row["remote_id"] is not None)
+    owned = {index.locator(row) for row in links(look)} | {locator for locator, n in told.items() if n > 1}
     rows = {row["attempt"]: row for row in attempts(look)}
     for link in links(look):
         attempt = rows.get(link["attempt"])
@@ -63,8 +65,9 @@ def _apart(look: Look, reconciled: set[str]) -> Iterator[Violation]:
             )
     for attempt in rows.values():
         alone = attempt["state"] in _AFTER and attempt["link_key"] not in linked
-        excused = attempt["attempt"] in reconciled or attempt["remote_id"] in owned
-        if alone and not excused:
+        # Behind a reconciliation the link may come with the next claim, but nothing is finalized without it.
+        waits = attempt["attempt"] in reconciled and attempt["state"] != "finalized"
+        if alone and not waits and index.locator(attempt) not in owned:
             yield Violation(
                 f"a link beside attempt {attempt['attempt'][-6:]}, which is {attempt['state']}",
                 "there is none in the rows",

@@ -7,11 +7,12 @@ from conformance.families.connector_push.lazy import LAZY
 from conformance.families.connector_push.scenarios import SCENARIOS, TAIL
 from conformance.families.connector_push.scenarios_lane import LANE_SCENARIOS
 from conformance.families.connector_push.scenarios_replay import REPLAYS
+from conformance.families.connector_push.scenarios_slots import SLOTS
 from conformance.families.connector_push.walks import WALK
 
 CONNECTOR_PUSH = Family(
     id="connector-push",
-    scenarios=(*SCENARIOS, *LANE_SCENARIOS, *REPLAYS),
+    scenarios=(*SCENARIOS, *LANE_SCENARIOS, *REPLAYS, *SLOTS),
     tail=TAIL,
     contract=PushContract,
     checkers=CHECKERS,

@@ -18,6 +18,11 @@ def delete(proc: str, record: str, source_object: str = "Contact") -> Op:
     return call(proc, "push.delete_record", object=source_object, id=record)
 
 
+def restore(proc: str, record: str, source_object: str = "Contact") -> Op:
+    """Undo the deletion of a local record."""
+    return call(proc, "push.restore_record", object=source_object, id=record)
+
+
 def save(proc: str, record: str, source_object: str = "Contact") -> Op:
     """Alice's save of a record that may push."""
     return call(proc, "push.trigger", object=source_object, id=record, user="alice")

@@ -13,7 +13,10 @@ REPLAY_HEADER: Final = "Idempotency-Key"
 
 
 def config(**changes: Any) -> dict[str, Any]:
-    """One pack with a contact action; ``changes`` go by name: dispatch, replay, mapping, generation, association."""
+    """One pack with a contact action.
+
+    ``changes`` go by name: dispatch, replay, mappings, generation, association, form (of remote ids).
+    """
     contact = {
         "slot": "act-contact",
         "flow": "PushContact",
@@ -92,7 +95,7 @@ def _profile(action: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
         "credential": {"ref": "cred-1", "auth_type": "bearer", "generation": changes.get("generation", 1)},
         "endpoint": {"class": "rest", "binding": "binding-1", "generation": 1},
         "scope": "tenant-1",
-        "remote_id_form": "exact",
+        "remote_id_form": changes.get("form", "exact"),
         "retry": {"sends": 3, "mirror_tries": 3},
         "rejections": [422],
         "replay": {"header": REPLAY_HEADER} if changes.get("replay") else None,
@@ -111,3 +114,5 @@ REPLAY_EDITED: Final = config(
 #: The secret behind the credential was replaced: a reserved attempt must not go out under it.
 ROTATED: Final = config(dispatch="asynchronous", generation=2)
 ASSOCIATION: Final = config(association=True)
+#: Remote ids that differ in case alone are one.
+FOLDED: Final = config(form="case_insensitive")

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from copy import deepcopy
 from typing import Any, Final
 
+from conformance.families.connector_push.config import REPLAY_HEADER
+
 Config = dict[str, Any]
 Edit = Callable[[Config], None]
 
@@ -43,6 +45,12 @@ def key_header(config: Config) -> None:
     """The profile names another header for the key of a request."""
     for profile in _profiles(config):
         profile["replay"] = {"header": "X-Request-Key"}
+
+
+def contract_declared(config: Config) -> None:
+    """The profile declares repetitions as safe, which it did not."""
+    for profile in _profiles(config):
+        profile["replay"] = {"header": REPLAY_HEADER}
 
 
 def contract_withdrawn(config: Config) -> None:

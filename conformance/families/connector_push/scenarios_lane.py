@@ -58,6 +58,24 @@ def _woken(name: str, config: Mapping[str, Any], *begun: Op) -> Scenario:
     )
 
 
+def _scanned(who: str, config: Mapping[str, Any], late: Op, *begun: Op) -> Scenario:
+    """A holder's lease ends while it commits its checkpoint, and a recovery has seen the row without one.
+
+    The remote keeps the request, so that the recovery goes on while nobody knows what becomes of it.
+    """
+    return Scenario(
+        f"push/scanned-{who}",
+        FAMILY,
+        config,
+        (start("s1"), write("s1", "r1"), *begun[:-1], script("hold"), start("w1"), begun[-1]),
+        retry=_RETRY,
+        seconds={"scanned": (time(PAST_LEASE_MS), start(late.proc), late)},
+        twice=("scanned",),
+        remote_faults=False,
+        strikes=_NO_STRIKES,
+    )
+
+
 def _resumed(name: str, config: Mapping[str, Any], ahead: tuple[Op, ...], dies: Op, resumes: Op) -> Scenario:
     """A holder died where it made the link, its id being staged: the pass that resumes has commits of its own."""
     return Scenario(
@@ -139,6 +157,19 @@ LANE_SCENARIOS: Final = (
     ),
     _woken("woken-worker", ASYNC, save("s1", "r1"), work("w1")),
     _woken("woken-request", CONFIG, save("w1", "r1")),
+    _woken(
+        "woken-deferred",
+        ASSOCIATION,
+        write("s1", "a1", source_object="Account"),
+        write("s1", "r1", AccountId="a1"),
+        save("s1", "r1"),
+        # The target has its link in any case: what a sweep brings of the remote is for nobody here.
+        script(),
+        save("s1", "a1", "Account"),
+        work("w1"),
+    ),
+    _scanned("worker", ASYNC, work("w2"), save("s1", "r1"), work("w1")),
+    _scanned("request", CONFIG, recover("r2"), save("w1", "r1")),
     # Superseding closes the one attempt that it names: its successor, and another record, need an act of their own.
     Scenario(
         "push/superseded-once",

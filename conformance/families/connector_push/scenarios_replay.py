@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from conformance.families.connector_push.commands import operate, save, work, write
-from conformance.families.connector_push.config import FAMILY, PAST_LEASE_MS, REPLAY, config
-from conformance.families.connector_push.edits import FROZEN, edited
-from conformance.search.program import SETTLE, kill, recover, script, start, time
+from conformance.families.connector_push.config import ASSOCIATION, ASYNC, CONFIG, FAMILY, PAST_LEASE_MS, REPLAY, config
+from conformance.families.connector_push.edits import FROZEN, contract_declared, edited
+from conformance.search.program import SETTLE, Op, kill, recover, script, start, time
 from conformance.search.scenario import Scenario
 
 SYNCHRONOUS: Final = config(replay=True)
@@ -65,7 +66,36 @@ def _after_crash(name: str) -> Scenario:
     )
 
 
+def _declared(name: str, config: Mapping[str, Any], *sent: Op) -> Scenario:
+    """A request goes out without a contract and its outcome is lost; what is declared afterwards is not for it."""
+    declared = edited(config, contract_declared)
+    return Scenario(
+        f"push/declared-{name}",
+        FAMILY,
+        config,
+        (start("s1"), write("s1", "r1"), *sent, time(PAST_LEASE_MS), start("w1", declared), work("w1")),
+        retry=_RETRY,
+        strikes=_AS_WRITTEN,
+        remote_faults=False,
+    )
+
+
 REPLAYS: Final = (
+    _declared("after-crash", CONFIG, script("hold"), save("s1", "r1"), kill("s1")),
+    _declared("after-crash-of-worker", ASYNC, save("s1", "r1"), script("hold"), work("s1"), kill("s1")),
+    _declared(
+        "after-crash-deferred",
+        ASSOCIATION,
+        write("s1", "a1", source_object="Account"),
+        write("s1", "r1", AccountId="a1"),
+        save("s1", "r1"),
+        save("s1", "a1", "Account"),
+        script("hold"),
+        work("s1"),
+        kill("s1"),
+    ),
+    _declared("after-loss", CONFIG, script("apply-then-drop"), save("s1", "r1")),
+    _declared("after-loss-of-worker", ASYNC, save("s1", "r1"), script("apply-then-drop"), work("s1")),
     *(_after_lost_answer(name) for name in FROZEN),
     *(_after_crash(name) for name in FROZEN),
     Scenario(
