@@ -20,10 +20,16 @@ def _held(event: Stored, now: int) -> bool:
 
 @CHECKERS.checker("SETTLE-039", "suite", "answer", "rows")
 def later_rows_wait_for_the_running_one(index: Index) -> Iterator[Finding]:
-    """While a row of a lane is executed, its lease running, no later row of the lane is claimed; other lanes go on."""
+    """While a row of a lane is executed, its lease running, no later row of the lane is claimed; other lanes go on.
+
+    A wall clock that is not trusted ends no lease here either.
+    """
     for command, before, now in polls(index):
         lane = index.lane_of(command.result.get("event", 0))
-        for running in (e for e in before.events.values() if _held(e, now)):
+        for running in (e for e in before.events.values() if e.state == "processing"):
+            over = not _held(running, now)
+            if over and not _runs_unattested(index, running, command):
+                continue
             later = [
                 e
                 for e in before.lane(running.lane)
@@ -31,7 +37,7 @@ def later_rows_wait_for_the_running_one(index: Index) -> Iterator[Finding]:
             ]
             if not later:
                 continue
-            yield Met("later-row-waits")
+            yield Met("untrusted" if over else "later-row-waits")
             if not running.ordinal:
                 yield Met("zero-row-runs")
             if not index.settled(running.lane):
@@ -80,6 +86,12 @@ def _only_untrusted(index: Index, holder: Attempt, command: Command) -> bool:
     lease_ms = int(index.config["windows"]["lease_ms"])
     elapsed = index.elapsed(command.until) - index.elapsed(holder.claim.seq)
     return not index.trusted(command.seq) and elapsed < lease_ms - SLACK_MS
+
+
+def _runs_unattested(index: Index, event: Stored, command: Command) -> bool:
+    """Whether the holder of a row lives, and its lease is over by a wall clock only that nobody attests."""
+    holder = _holder(index, event, command.seq)
+    return holder is not None and _only_untrusted(index, holder, command)
 
 
 def _holder(index: Index, event: Stored, seq: int) -> Attempt | None:
