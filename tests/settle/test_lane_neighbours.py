@@ -28,8 +28,8 @@ BEFORE: Final = "lane/overlapping/s1.deliver.bulk:begin#1@pause+late/continue"
 AFTER: Final = "lane/overlapping/s1.deliver.bulk:committed#1@pause+late/continue"
 #: When the leases of ``leases-lost-alike`` are over.
 BACK: Final = EPOCH_MS + 61_000
-#: The last poll of ``burst-beside-others`` inside the window, which finds the rows of replays due beside bursts.
-POLL: Final = 6
+#: A poll of ``burst-beside-others`` inside the window, which finds the rows of replays due beside bursts.
+POLL: Final = 7
 TAKEN_IN: Final = (claimed(POLL, 10), rows(4, 5, since=("lane.claim", POLL), state="skipped"))
 LOST: Final = ("recover", 1)
 
@@ -41,6 +41,8 @@ CASES: Final[tuple[tuple[str, tuple[Case, ...], tuple[Case, ...]], ...]] = (
             # A burst is executed beside a row that has failed, after a recovery, and beside the row of a replay.
             case("burst-beside-others", claimed(4, 9)),
             case("burst-beside-others", claimed(5, 9)),
+            # It was sent again, and is executed at once for that.
+            case("burst-beside-others", claimed(6, 7)),
             case("burst-beside-others", claimed(POLL, 5)),
             # The replay made it due, and its fresh row takes it in.
             case("burst-beside-others", rows(4, 5, since=("lane.replay", 1), not_before=EPOCH_MS), *TAKEN_IN),
@@ -67,8 +69,25 @@ CASES: Final[tuple[tuple[str, tuple[Case, ...], tuple[Case, ...]], ...]] = (
         ),
     ),
     (
+        "SETTLE-040",
+        (
+            case("execute", answer("lane.finish", 1, status="lost")),
+            case("busy-kinds", answer("lane.finish", 5, status="lost")),
+        ),
+        # Its lease is over, though nobody has claimed the row again; or another worker holds it.
+        (
+            case("execute", answer("lane.finish", 1, status="lost"), rows(2, lease_expires_at=EPOCH_MS)),
+            case("execute", answer("lane.finish", 1, status="unavailable")),
+        ),
+    ),
+    (
         "SETTLE-004",
         (
+            # What waits for its backoff is moved by the same delivery, by another one, and by a recovery.
+            case("backoff-undisturbed", rows(1, since=("lane.deliver", 1), not_before=later(-50_000))),
+            case("backoff-undisturbed", rows(1, since=("lane.deliver", 2), not_before=later(-50_000))),
+            case("backoff-undisturbed", rows(1, since=("lane.deliver", 3), not_before=later(10_000))),
+            case("backoff-undisturbed", rows(1, since=("recover", 1), not_before=None)),
             case("leases-lost-alike", rows(1, since=LOST, not_before=BACK + 10_000)),
             case("leases-lost-alike", items(1, since=LOST, run_after=BACK + 10_000)),
             case("leases-lost-alike", rows(1, since=LOST, not_before=BACK + 3_000)),
@@ -150,6 +169,9 @@ def test_edits_break_it_and_near_misses_do_not(
 CELLS: Final = (
     ("SETTLE-003/beside-replay", "burst-beside-others", "burst-behind-execution"),
     ("SETTLE-003/beside-retry", "burst-beside-others", "burst-behind-execution"),
+    ("SETTLE-003/sent-again", "burst-beside-others", "burst-behind-execution"),
+    ("SETTLE-040/report", "execute", "leases-lost"),
+    ("SETTLE-004/undisturbed", "backoff-undisturbed", "retry"),
     ("SETTLE-039/untrusted", "untrusted-lease-holds-the-lane", "busy-kinds"),
     ("SETTLE-004/lease-lost", "leases-lost-alike", "lease-lost"),
     ("SETTLE-005/enqueued-beside-others", "deliveries", "enqueue-bulk"),

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from conformance.checkers.base import Finding, Met, Violation
 from conformance.checkers.settle.bursts import beside, burst
-from conformance.checkers.settle.index import SLACK_MS, Attempt, Index
+from conformance.checkers.settle.index import SLACK_MS, Attempt, Index, alone
 from conformance.checkers.settle.registry import CHECKERS
-from conformance.checkers.settle.returns import a_lost_lease_opens_no_window
+from conformance.checkers.settle.returns import a_backoff_is_not_moved, a_lost_lease_opens_no_window
 from conformance.checkers.settle.stored import Lane, Stored, View
 from conformance.checkers.settle.window import LATEST, still_open
 from conformance.checkers.timeline import Command
@@ -21,12 +21,6 @@ def polls(index: Index) -> Iterator[tuple[Command, View, int]]:
     for command in index.commands:
         if command.cmd == "lane.claim" and command.outcome == "done" and command.seq not in struck:
             yield command, index.before(command.seq), index.now(command.until)
-
-
-def alone(index: Index, command: Command) -> bool:
-    """Whether no other process did anything, and no time passed, while a command was outstanding."""
-    others = any(command.seq < c.seq < command.until for c in index.commands)
-    return not others and index.now(command.seq) == index.now(command.until)
 
 
 def waits(event: Stored, now: int) -> bool:
@@ -111,6 +105,9 @@ def _polled_beside(index: Index, view: View, rows: list[Stored], seq: int) -> It
     for event in rows:
         if index.births[event.id].before.running(event.lane):
             yield "behind-execution"
+        again = (c for c in index.commands if c.cmd == "lane.deliver" and index.births[event.id].seq < c.seq < seq)
+        if any(c.args["delivery"] == event.raw["delivery"] for c in again):
+            yield "sent-again"
         aside = (beside(index, e, seq) for e in view.lane(event.lane) if e.state == "pending")
         yield from (cell for cell in aside if cell is not None)
 
@@ -284,6 +281,7 @@ def a_retry_waits_for_the_backoff(index: Index) -> Iterator[Finding]:
                     report.until,
                     "rows",
                 )
+    yield from a_backoff_is_not_moved(index)
     yield from a_lost_lease_opens_no_window(index)
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 
 from conformance.checkers.base import Finding, Met, Violation
-from conformance.checkers.settle.claims import alone
 from conformance.checkers.settle.deliveries import deliveries, not_stored
-from conformance.checkers.settle.index import Index
+from conformance.checkers.settle.index import Index, alone
 from conformance.checkers.settle.registry import CHECKERS
 from conformance.checkers.settle.stored import Lane, Stored
 from conformance.checkers.settle.window import bulk_failed, path_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conformance.checkers.base import Finding, Met, Violation
-from conformance.checkers.settle.claims import alone, polls, waits
-from conformance.checkers.settle.index import SLACK_MS, Attempt, Index
+from conformance.checkers.settle.claims import polls, waits
+from conformance.checkers.settle.index import SLACK_MS, Attempt, Index, alone
 from conformance.checkers.settle.registry import CHECKERS
 from conformance.checkers.settle.stored import Stored
 from conformance.checkers.timeline import Command
@@ -59,8 +59,9 @@ def later_rows_wait_for_the_running_one(index: Index) -> Iterator[Finding]:
 def a_running_lease_is_respected(index: Index) -> Iterator[Finding]:
     """Neither recovery nor another worker takes a claim back whose lease still runs and whose holder lives.
 
-    Nobody concludes from a wall clock that is not trusted that a lease is over.
+    Nobody concludes from a wall clock that is not trusted that a lease is over. What the holder reports counts.
     """
+    yield from _refused(index)
     for command in index.commands:
         if command.cmd not in ("recover", "lane.claim") or command.outcome != "done" or not alone(index, command):
             continue
@@ -86,6 +87,26 @@ def _only_untrusted(index: Index, holder: Attempt, command: Command) -> bool:
     lease_ms = int(index.config["windows"]["lease_ms"])
     elapsed = index.elapsed(command.until) - index.elapsed(holder.claim.seq)
     return not index.trusted(command.seq) and elapsed < lease_ms - SLACK_MS
+
+
+def _refused(index: Index) -> Iterator[Finding]:
+    """The result of a worker that holds its row, its lease running, counts."""
+    for attempt in index.attempts:
+        for report in attempt.finishes:
+            event = index.before(report.seq).events.get(attempt.head)
+            if event is None or not alone(index, report) or _holder(index, event, report.seq) is not attempt:
+                continue
+            # Whether a late result is refused is open, and so is whether the wall clock must be trusted for that.
+            if not _held(event, index.now(report.until)):
+                continue
+            yield Met("report")
+            if report.result.get("status") == "lost":
+                yield Violation(
+                    f"the result of {attempt.proc}, which holds row {event.id}",
+                    "it was told that the row is lost to it",
+                    report.until,
+                    "answer",
+                )
 
 
 def _runs_unattested(index: Index, event: Stored, command: Command) -> bool:

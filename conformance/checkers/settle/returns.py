@@ -1,11 +1,11 @@
-"""Rows that come back from a lost lease, and how long they wait then."""
+"""Rows that come back from a failure or a lost lease, and how long they wait then."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from conformance.checkers.base import Finding, Met, Violation
-from conformance.checkers.settle.index import SLACK_MS, Attempt, Index
+from conformance.checkers.settle.index import SLACK_MS, Attempt, Index, alone
 from conformance.checkers.settle.stored import Stored
 
 
@@ -26,6 +26,27 @@ def _back(index: Index, attempt: Attempt) -> tuple[Stored, int] | None:
             again = any(attempt.number < a.number and a.claim.seq < look.seq for a in index.of_head[attempt.head])
             return None if again or event.state != "pending" else (event, look.seq)
     return None
+
+
+def a_backoff_is_not_moved(index: Index) -> Iterator[Finding]:
+    """Neither a delivery nor a recovery moves the time of a settled row that waits for its backoff."""
+    for command in (c for c in index.commands if c.cmd in ("lane.deliver", "recover") and alone(index, c)):
+        before, after = index.before(command.seq), index.result_view(command)
+        lanes = {(r["id"], e["source"]) for e in command.args.get("events", ()) for r in index.routes_of(e["kind"])}
+        for event in before.events.values():
+            waits = event.state == "pending" and (event.not_before or 0) > index.now(command.until) + SLACK_MS
+            if not waits or not event.raw["attempts"] or not index.settled(event.lane):
+                continue
+            if command.cmd == "recover" or event.lane in lanes:
+                yield Met("undisturbed")
+            later = after.events.get(event.id)
+            if later is not None and later.state == "pending" and later.not_before != event.not_before:
+                yield Violation(
+                    f"row {event.id} waits for its backoff until {event.not_before}",
+                    f"it waits until {later.not_before}",
+                    command.until,
+                    "rows",
+                )
 
 
 def a_lost_lease_opens_no_window(index: Index) -> Iterator[Finding]:

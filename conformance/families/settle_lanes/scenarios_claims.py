@@ -235,6 +235,9 @@ _ATTEMPTS: Final = (
     ),
 )
 
+#: Two Events of each of three sources.
+_BURSTS: Final = tuple(event(text, source) for source in "abc" for text in ("next", "last"))
+
 _REPLAYS: Final = (
     # Ended rows are replayed while fresh rows of their lanes wait: on a settled route in an open window.
     scenario(
@@ -255,7 +258,7 @@ _REPLAYS: Final = (
         time(PAST_WINDOW_MS),
         *(op for _ in range(4) for op in execute("w1")),
     ),
-    # A burst stays in its window whatever is done to other rows of its lane: a failure, a recovery, replays.
+    # A burst stays in its window whatever is done to other rows of its lane, and when it is sent again.
     scenario(
         "burst-beside-others",
         start("s1"),
@@ -265,11 +268,13 @@ _REPLAYS: Final = (
         *execute("w1", "success", named=2),
         claim("w1", 3),
         read("w1"),
-        deliver("s1", "d1", *(event(text, source) for source in "abc" for text in ("next", "last"))),
+        deliver("s1", "d1", *_BURSTS),
         finish("w1", "retryable"),
         *execute("w1"),
         start("r1"),
         recover("r1"),
+        *execute("w1"),
+        *(deliver("s1", "d1", *_BURSTS, path=path) for path in ("bulk", "fallback")),
         *execute("w1"),
         replay("s1", 1),
         replay("s1", 2),

@@ -17,7 +17,7 @@ from conformance.families.settle_lanes.config import (
 )
 from conformance.families.settle_lanes.scenarios import CRASHES, scenario
 from conformance.search.process import EPOCH_MS
-from conformance.search.program import Op, kill, start, time
+from conformance.search.program import Op, kill, recover, start, time
 from conformance.search.scenario import Scenario
 
 #: Far inside a window, so that one which is joined and one which is opened end at times that are told apart.
@@ -192,6 +192,22 @@ def _counted(name: str, *ops: Op) -> Scenario:
 _EXECUTIONS: Final = (
     _retry_in_a_window("retry-before-window-ends", _SHORT_BACKOFF, _SHORT_BACKOFF_MS + MARGIN_MS),
     _retry_in_a_window("retry-after-window-ends", CONFIG, PAST_BACKOFF_MS),
+    # While a row waits for its retry, its delivery is sent again, another one comes, and recovery runs.
+    scenario(
+        "backoff-undisturbed",
+        start("s1"),
+        deliver("s1", "d1", "a"),
+        time(PAST_WINDOW_MS),
+        start("w1"),
+        *execute("w1", "retryable"),
+        deliver("s1", "d1", "a"),
+        deliver("s1", "d1", "a", path="fallback"),
+        deliver("s1", "d2", "b"),
+        recover("s1"),
+        *execute("w1"),
+        time(PAST_BACKOFF_MS),
+        *execute("w1"),
+    ),
     # Bursts of an upgrade without a cycle: the last row has no ordinal, the first has none, two ordinals are turned.
     scenario(
         "mixed-bursts",
