@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
-from conformance.history import Event
 from conformance.outcome import weigh
-from tests.settle.edits import Edit, answer, doubled, edited, gone, items, named, passing, rows
+from tests.settle.edits import Edit, answer, clock, doubled, edited, gone, items, named, passing, rows
 from tests.settle.runs import FAMILY
 
 NO_ROW: Final = {"status": "nothing", "event": None}
 HALF: Final = "lane/half-stored/s1.deliver.row:begin#2@fail/restart"
-
-
-def clock(**members: Any) -> Edit:
-    """Members of the first time that the suite tells."""
-
-    def edit(events: list[Event]) -> None:
-        next(e for e in events if (e.cls, e.kind) == ("suite", "time")).data.update(members)
-
-    return edit
 
 
 #: (requirement, scenario, edits): each is named.

@@ -6,16 +6,29 @@ from conformance.checkers.settle.index import SLACK_MS, Birth, Index
 from conformance.checkers.settle.stored import Lane, Stored, View
 
 
-def burst(index: Index, view: View, lane: Lane, now: int) -> list[Stored]:
-    """The rows of a lane if they are a burst whose window is certainly open: several, none of them attempted."""
-    rows = [e for e in view.lane(lane) if e.state == "pending"]
-    if not index.settled(lane) or len(rows) < 2 or any(e.raw["attempts"] for e in rows):
+def burst(index: Index, view: View, lane: Lane, now: int, seq: int) -> list[Stored]:
+    """The rows of a lane that are a burst whose window is certainly open at an event: several that wait for their first
+    execution, whatever else of the lane waits beside them.
+    """
+    rows = [e for e in view.lane(lane) if e.state == "pending" and beside(index, e, seq) is None]
+    if not index.settled(lane) or len(rows) < 2:
         return []
     born = {e.id: _ends(index, index.births[e.id]) for e in rows}
     # Another row of the lane may have been under way when one of these arrived, so the earliest end holds for all.
     earliest = min((end for end in born.values() if end is not None), default=0)
     ends = (max(e.not_before or 0, 0 if born[e.id] is None else earliest) for e in rows)
     return rows if all(end > now + SLACK_MS for end in ends) else []
+
+
+def beside(index: Index, event: Stored, seq: int) -> str | None:
+    """Why a pending row is none of a burst, though it waits in the lane of one: its first execution is over, or it came
+    by a replay, for which the source leaves open whether there is a window. None where it may be one.
+    """
+    author = index.births[event.id].command
+    if author is not None and author.cmd == "lane.replay":
+        return "beside-replay"
+    read = any(event.id in (a.input or ()) for a in index.attempts if a.claim.until < seq)
+    return "beside-retry" if read or index.tried(event, seq) else None
 
 
 def _ends(index: Index, birth: Birth) -> int | None:

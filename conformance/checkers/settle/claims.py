@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conformance.checkers.base import Finding, Met, Violation
-from conformance.checkers.settle.bursts import burst
-from conformance.checkers.settle.index import SLACK_MS, Attempt, Index
+from conformance.checkers.settle.bursts import beside, burst
+from conformance.checkers.settle.index import SLACK_MS, Attempt, Index, alone
 from conformance.checkers.settle.registry import CHECKERS
+from conformance.checkers.settle.returns import a_backoff_is_not_moved, a_lost_lease_opens_no_window
 from conformance.checkers.settle.stored import Lane, Stored, View
 from conformance.checkers.settle.window import LATEST, still_open
 from conformance.checkers.timeline import Command
@@ -20,12 +21,6 @@ def polls(index: Index) -> Iterator[tuple[Command, View, int]]:
     for command in index.commands:
         if command.cmd == "lane.claim" and command.outcome == "done" and command.seq not in struck:
             yield command, index.before(command.seq), index.now(command.until)
-
-
-def alone(index: Index, command: Command) -> bool:
-    """Whether no other process did anything, and no time passed, while a command was outstanding."""
-    others = any(command.seq < c.seq < command.until for c in index.commands)
-    return not others and index.now(command.seq) == index.now(command.until)
 
 
 def waits(event: Stored, now: int) -> bool:
@@ -81,24 +76,58 @@ def settling_is_opt_in(index: Index) -> Iterator[Finding]:
 
 @CHECKERS.checker("SETTLE-003", "suite", "answer", "rows")
 def nothing_starts_in_the_window(index: Index) -> Iterator[Finding]:
-    """While the window of a burst is open no poll starts an execution of it."""
+    """While the window of a burst is open no poll starts an execution of it, whatever else becomes due in its lane."""
     workers: set[str] = set()
     for command, before, now in polls(index):
         # What appeared while the claim was under way, or was taken back from a lapsed lease, is no row of the burst.
-        rows = {e.id for lane in before.lanes for e in burst(index, before, lane, now)}
-        if not rows or "event" in command.args:
+        rows = {e.id: e for lane in before.lanes for e in burst(index, before, lane, now, command.seq)}
+        if not rows:
             continue
-        workers.add(command.proc)
-        yield Met("polled" if len(workers) == 1 else "by-several")
-        if any(index.births[id_].before.running(index.births[id_].event.lane) for id_ in rows):
-            yield Met("behind-execution")
-        if command.result.get("event") in rows:
+        if "event" not in command.args:
+            workers.add(command.proc)
+            yield Met("polled" if len(workers) == 1 else "by-several")
+            yield from (Met(cell) for cell in _polled_beside(index, before, list(rows.values()), command.seq))
+        claimed = rows.get(command.result.get("event", 0))
+        # By name, what is stored on the row is asked elsewhere; here, whether that agrees with its window.
+        if claimed is not None and not ("event" in command.args and waits(claimed, now)):
             yield Violation(
                 "no execution of a burst while its window is open",
-                f"row {command.result['event']} was claimed",
+                f"row {claimed.id} was claimed",
                 command.until,
                 "answer",
             )
+        elif command.result.get("status") == "claimed" and alone(index, command):
+            yield from _taken_in(index, command, [e for e in rows.values() if not waits(e, now)])
+
+
+def _polled_beside(index: Index, view: View, rows: list[Stored], seq: int) -> Iterator[str]:
+    """What else there is, or was, in the lanes of bursts that a poll meets in their window."""
+    for event in rows:
+        if index.births[event.id].before.running(event.lane):
+            yield "behind-execution"
+        again = (c for c in index.commands if c.cmd == "lane.deliver" and index.births[event.id].seq < c.seq < seq)
+        if any(c.args["delivery"] == event.raw["delivery"] for c in again):
+            yield "sent-again"
+        aside = (beside(index, e, seq) for e in view.lane(event.lane) if e.state == "pending")
+        yield from (cell for cell in aside if cell is not None)
+
+
+def _taken_in(index: Index, command: Command, due: list[Stored]) -> Iterator[Violation]:
+    """A claim takes in rows that were made due inside their window.
+
+    A head that is due may take in rows that are not (ambiguity 'Directly claimable'), but they become due no earlier.
+    """
+    after = index.result_view(command)
+    for event in due:
+        now = after.events.get(event.id)
+        if now is not None and now.state != "pending":
+            yield Violation(
+                f"row {event.id} waits until its window is over",
+                f"it was made due at {event.not_before}, and taken in by row {command.result['event']}",
+                command.until,
+                "rows",
+            )
+            return
 
 
 @CHECKERS.checker("SETTLE-021", "suite", "answer", "rows")
@@ -113,7 +142,7 @@ def nothing_is_claimed_early(index: Index) -> Iterator[Finding]:
             yield Met("backoff" if backoff else "by-name" if named is not None else "by-poll")
             if named is not None and any(_due(e, now) for e in before.lane(event.lane)):
                 yield Met("named-in-backoff" if backoff else "named-in-a-due-lane")
-            in_burst = named is None and bool(burst(index, before, event.lane, now))
+            in_burst = named is None and bool(burst(index, before, event.lane, now, command.seq))
             if command.result.get("event") == event.id and not in_burst:
                 yield Violation(
                     f"row {event.id} not claimed before {index.when(event.not_before)}",
@@ -233,7 +262,7 @@ def _clean(attempt: Attempt) -> bool:
 
 @CHECKERS.checker("SETTLE-004", "suite", "answer", "rows")
 def a_retry_waits_for_the_backoff(index: Index) -> Iterator[Finding]:
-    """A retry on a settled route follows the ordinary backoff and opens no second window."""
+    """A retry on a settled route follows the ordinary backoff and opens no second window, nor does a lost lease."""
     for attempt in index.attempts:
         for report in attempt.finishes:
             event = index.result_view(report).events.get(attempt.head)
@@ -252,6 +281,8 @@ def a_retry_waits_for_the_backoff(index: Index) -> Iterator[Finding]:
                     report.until,
                     "rows",
                 )
+    yield from a_backoff_is_not_moved(index)
+    yield from a_lost_lease_opens_no_window(index)
 
 
 def _failures(index: Index) -> Iterator[tuple[Stored, int, bool, int]]:

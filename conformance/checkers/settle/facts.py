@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 
 from conformance.checkers.base import Finding, Met, Violation
-from conformance.checkers.settle.claims import alone
-from conformance.checkers.settle.index import Index
+from conformance.checkers.settle.deliveries import deliveries, not_stored
+from conformance.checkers.settle.index import Index, alone
 from conformance.checkers.settle.registry import CHECKERS
 from conformance.checkers.settle.stored import Lane, Stored
 from conformance.checkers.settle.window import bulk_failed, path_of
@@ -18,7 +18,8 @@ ENDED = ("processed", "dead", "skipped")
 
 @CHECKERS.checker("SETTLE-005", "suite", "rows")
 def nothing_is_removed(index: Index) -> Iterator[Finding]:
-    """Each stored Event and its WorkItem stay, also when a burst has been collapsed and executed."""
+    """Each Event and its WorkItem are stored and stay, also when a burst has been collapsed and executed."""
+    yield from _merged(index)
     for _, kind in index.faults_on("lane_event", "pending", ("skipped",)):
         if kind == "crash-after":
             yield Met("crash-after-commit")
@@ -33,6 +34,24 @@ def nothing_is_removed(index: Index) -> Iterator[Finding]:
                 yield Violation(f"{what} {id_} stays", "it is gone", look.seq, "rows")
                 return
         seen.update({id_: event.item is not None for id_, event in view.events.items()})
+
+
+def _merged(index: Index) -> Iterator[Finding]:
+    """No Event is left out at its enqueue because others of its lane wait, or come with it."""
+    for command, times in deliveries(index):
+        if times:
+            continue
+        lanes = [(r["id"], e["source"]) for e in command.args["events"] for r in index.routes_of(e["kind"])]
+        view = index.before(command.seq)
+        if any(index.settled(lane) and any(e.state == "pending" for e in view.lane(lane)) for lane in lanes):
+            yield Met("enqueued-beside-others")
+        for sequence, route in not_stored(index, command):
+            yield Violation(
+                f"a row on route {route} for number {sequence} of delivery {command.args['delivery']}",
+                "there is none, and the sender was told that there is",
+                command.until,
+                "rows",
+            )
 
 
 # -- pairs -----------------------------------------------------------------------------------------------------------
@@ -284,16 +303,32 @@ def _handed_in(index: Index) -> Iterator[tuple[Command, Lane, list[Stored], Stor
                 mine.setdefault(birth.event.lane, []).append(birth.event)
         for lane, rows in mine.items():
             rows.sort(key=lambda e: e.raw["sequence"])
-            before = [
-                e for e in index.before(command.seq).lane(lane) if e.id not in index.loaded and _by_delivery(index, e)
-            ]
+            before = [e for e in index.before(command.seq).lane(lane) if _told_before(index, e, command)]
             before.sort(key=lambda e: (index.births[e.id].seq, e.raw["sequence"]))
             yield command, lane, rows, before[-1] if before else None
 
 
-def _by_delivery(index: Index, event: Stored) -> bool:
-    command = index.births[event.id].command
-    return command is not None and command.cmd == "lane.deliver"
+def _told_before(index: Index, event: Stored, command: Command) -> bool:
+    """Whether a delivery brought a row that was over before another began: those that overlap are not compared."""
+    earlier = index.births[event.id].command
+    delivered = earlier is not None and earlier.cmd == "lane.deliver" and event.id not in index.loaded
+    return delivered and earlier is not None and earlier.until < command.seq
+
+
+def _since(index: Index, command: Command, before: Stored | None) -> Iterator[str]:
+    """What happened between the last row of a lane and a delivery that brings the next one."""
+    earlier = index.births[before.id].command if before is not None else None
+    if earlier is None:
+        return
+    mine = [
+        c.seq for c in index.commands if c.cmd == "lane.deliver" and c.proc == command.proc and c.until < earlier.seq
+    ]
+    if earlier.proc != command.proc and mine:
+        yield "in-turns"
+    if any(earlier.seq < at < command.seq and proc == command.proc == earlier.proc for at, proc in index.kills):
+        yield "restarted"
+    if index.now(command.seq) < index.now(earlier.seq):
+        yield "clock-back"
 
 
 def _rising(rows: list[Stored]) -> Stored | None:
@@ -321,6 +356,7 @@ def bulk_ordinals_rise(index: Index) -> Iterator[Finding]:
             yield Met("batch")
         if before is not None:
             yield Met("next-batch")
+            yield from (Met(cell) for cell in _since(index, command, before))
         wrong = _rising([*([before] if before is not None else []), *rows])
         if wrong is not None:
             yield _not_rising(wrong, command.until)
@@ -338,6 +374,7 @@ def both_paths_share_one_series(index: Index) -> Iterator[Finding]:
             yield Met("after-failed-bulk" if bulk_failed(index, command) else "fallback-after-bulk")
         elif paths == ("fallback", "bulk"):
             yield Met("bulk-after-fallback")
+        yield from (Met(cell) for cell in _since(index, command, before))
         wrong = _rising([*([before] if before is not None else []), *rows])
         if wrong is not None:
             yield _not_rising(wrong, command.until)

@@ -328,3 +328,9 @@ class Index(Timeline):
                 yield fault, "crash-after" if fault.point.endswith(":committed") else "crash-before"
             elif fault.action == "lose-ack":
                 yield fault, "lost"
+
+
+def alone(index: Index, command: Command) -> bool:
+    """Whether no other process did anything, and no time passed, while a command was outstanding."""
+    others = any(command.seq < c.seq < command.until for c in index.commands)
+    return not others and index.now(command.seq) == index.now(command.until)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conformance.checkers.base import Finding, Met, Violation
-from conformance.checkers.settle.claims import alone, polls, waits
-from conformance.checkers.settle.index import SLACK_MS, Attempt, Index
+from conformance.checkers.settle.claims import polls, waits
+from conformance.checkers.settle.index import SLACK_MS, Attempt, Index, alone
 from conformance.checkers.settle.registry import CHECKERS
 from conformance.checkers.settle.stored import Stored
 from conformance.checkers.timeline import Command
@@ -20,10 +20,16 @@ def _held(event: Stored, now: int) -> bool:
 
 @CHECKERS.checker("SETTLE-039", "suite", "answer", "rows")
 def later_rows_wait_for_the_running_one(index: Index) -> Iterator[Finding]:
-    """While a row of a lane is executed, its lease running, no later row of the lane is claimed; other lanes go on."""
+    """While a row of a lane is executed, its lease running, no later row of the lane is claimed; other lanes go on.
+
+    A wall clock that is not trusted ends no lease here either.
+    """
     for command, before, now in polls(index):
         lane = index.lane_of(command.result.get("event", 0))
-        for running in (e for e in before.events.values() if _held(e, now)):
+        for running in (e for e in before.events.values() if e.state == "processing"):
+            over = not _held(running, now)
+            if over and not _runs_unattested(index, running, command):
+                continue
             later = [
                 e
                 for e in before.lane(running.lane)
@@ -31,7 +37,7 @@ def later_rows_wait_for_the_running_one(index: Index) -> Iterator[Finding]:
             ]
             if not later:
                 continue
-            yield Met("later-row-waits")
+            yield Met("untrusted" if over else "later-row-waits")
             if not running.ordinal:
                 yield Met("zero-row-runs")
             if not index.settled(running.lane):
@@ -53,8 +59,9 @@ def later_rows_wait_for_the_running_one(index: Index) -> Iterator[Finding]:
 def a_running_lease_is_respected(index: Index) -> Iterator[Finding]:
     """Neither recovery nor another worker takes a claim back whose lease still runs and whose holder lives.
 
-    Nobody concludes from a wall clock that is not trusted that a lease is over.
+    Nobody concludes from a wall clock that is not trusted that a lease is over. What the holder reports counts.
     """
+    yield from _refused(index)
     for command in index.commands:
         if command.cmd not in ("recover", "lane.claim") or command.outcome != "done" or not alone(index, command):
             continue
@@ -80,6 +87,32 @@ def _only_untrusted(index: Index, holder: Attempt, command: Command) -> bool:
     lease_ms = int(index.config["windows"]["lease_ms"])
     elapsed = index.elapsed(command.until) - index.elapsed(holder.claim.seq)
     return not index.trusted(command.seq) and elapsed < lease_ms - SLACK_MS
+
+
+def _refused(index: Index) -> Iterator[Finding]:
+    """The result of a worker that holds its row, its lease running, counts."""
+    for attempt in index.attempts:
+        for report in attempt.finishes:
+            event = index.before(report.seq).events.get(attempt.head)
+            if event is None or not alone(index, report) or _holder(index, event, report.seq) is not attempt:
+                continue
+            # Whether a late result is refused is open, and so is whether the wall clock must be trusted for that.
+            if not _held(event, index.now(report.until)):
+                continue
+            yield Met("report")
+            if report.result.get("status") == "lost":
+                yield Violation(
+                    f"the result of {attempt.proc}, which holds row {event.id}",
+                    "it was told that the row is lost to it",
+                    report.until,
+                    "answer",
+                )
+
+
+def _runs_unattested(index: Index, event: Stored, command: Command) -> bool:
+    """Whether the holder of a row lives, and its lease is over by a wall clock only that nobody attests."""
+    holder = _holder(index, event, command.seq)
+    return holder is not None and _only_untrusted(index, holder, command)
 
 
 def _holder(index: Index, event: Stored, seq: int) -> Attempt | None:

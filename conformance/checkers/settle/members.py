@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Final
 
 from conformance.checkers.base import Finding, Judge, Met, Violation
 from conformance.checkers.settle.generation import (
@@ -337,26 +338,32 @@ def successors_stay_out(index: Index, case: Case) -> Iterator[str]:
             yield "before-input" if case.attempt.claim.until < born else "before-retry"
 
 
-def _readmitted(case: Case) -> Iterator[Stored]:
-    """Consumed rows that the two comparisons would take in once more."""
+def _readmitted(case: Case) -> Iterator[str]:
+    """How the heads ended whose consumed rows the two comparisons would take in once more."""
     for id_, heads in case.consumed.items():
-        x = case.rows[id_]
-        if id_ not in heads and case.admits(x):
-            yield x
+        if id_ not in heads and case.admits(case.rows[id_]):
+            yield from (case.rows[head].state for head in heads if head in case.rows)
+
+
+#: The cell of GEN-044 by how the head ended that had consumed the row.
+_ON_A_CYCLE: Final = {"processed": "cyclic", "dead": "cyclic-dead", "skipped": "cyclic-skipped"}
 
 
 @member_checker("GEN-044")
 def consumed_rows_stay_out_on_a_cycle(_: Index, case: Case) -> Iterator[str]:
     """A consumed row does not come back where a cycle would admit it."""
-    if case.cyclic and any(True for _ in _readmitted(case)):
-        yield "cyclic"
+    if case.cyclic:
+        yield from (_ON_A_CYCLE[state] for state in _readmitted(case))
 
 
 @member_checker("GEN-046")
 def consumed_rows_stay_out_of_late_generations(_: Index, case: Case) -> Iterator[str]:
     """Nor where a late row that compares before the ended head becomes a head itself."""
-    if not case.cyclic and any(True for _ in _readmitted(case)):
-        yield "no-boundary" if case.boundary is None else "after-boundary"
+    for state in () if case.cyclic else _readmitted(case):
+        if state == "processed":
+            yield "no-boundary" if case.boundary is None else "after-boundary"
+        else:
+            yield state
 
 
 @member_checker("GEN-047")

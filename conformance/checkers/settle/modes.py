@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from conformance.checkers.base import Finding, Met, Violation
-from conformance.checkers.settle.claims import alone
-from conformance.checkers.settle.index import SLACK_MS, Attempt, Index
+from conformance.checkers.settle.index import SLACK_MS, Attempt, Index, alone
 from conformance.checkers.settle.registry import CHECKERS
 from conformance.checkers.settle.stored import Stored, View
 from conformance.checkers.timeline import Command

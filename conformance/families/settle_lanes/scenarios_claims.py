@@ -9,6 +9,7 @@ from conformance.families.settle_lanes.config import (
     BACKOFF_MS,
     BUDGET,
     LEASE_MS,
+    MARGIN_MS,
     PAST_BACKOFF_MS,
     PAST_LEASE_MS,
     PAST_WINDOW_MS,
@@ -98,6 +99,40 @@ _HELD: Final = (
         time(1_000, wall_jump_ms=-2 * LEASE_MS, trusted=True),
         finish("w1"),
     ),
+    # The same with later rows of two lanes, which another worker asks for and polls for.
+    scenario(
+        "untrusted-lease-holds-the-lane",
+        start("s1"),
+        load("s1", row(1, 1, 1), row(11, 11, 1, source="b", route="preserve")),
+        *(op for n, id_ in enumerate((1, 11), 1) for op in (start(f"w{n}"), claim(f"w{n}", id_), read(f"w{n}"))),
+        load("s1", row(2, 2, 2), row(12, 12, 2, source="b", route="preserve")),
+        time(1_000, wall_jump_ms=2 * LEASE_MS, trusted=False),
+        start("w3"),
+        *execute("w3", named=2),
+        *execute("w3", named=12),
+        *execute("w3"),
+        time(1_000, wall_jump_ms=-2 * LEASE_MS, trusted=True),
+        finish("w1"),
+        finish("w2"),
+        *execute("w3"),
+    ),
+    # A row of a settled route and one of an existing mode lose their leases, and come back.
+    scenario(
+        "leases-lost-alike",
+        start("s1"),
+        load("s1", row(1, 1, 1), row(11, 11, 1, source="b", route="preserve"), row(21, 21, 1, source="c")),
+        *(op for n, id_ in enumerate((1, 11), 1) for op in (start(f"w{n}"), claim(f"w{n}", id_), read(f"w{n}"))),
+        kill("w1"),
+        kill("w2"),
+        time(PAST_LEASE_MS),
+        start("r1"),
+        recover("r1"),
+        start("w3"),
+        # A host that takes lapsed claims back in its polls alone does so here.
+        *execute("w3", named=21),
+        *execute("w3"),
+        *execute("w3"),
+    ),
     # Every worker dies with its claim, as often as the budget has attempts.
     scenario(
         "leases-lost",
@@ -150,6 +185,14 @@ _SENT_AGAIN: Final = (
         strikes=frozenset({"fail"}),
         retry=(start("e1"), deliver("e1", "d1", event("a", kind="both"), path="fallback")),
     ),
+    # It stores the first row of two, and the whole is sent again by the other path.
+    scenario(
+        "half-delivered",
+        start("s1"),
+        deliver("s1", "d1", "a", "b", path="fallback"),
+        strikes=frozenset({"fail"}),
+        retry=(start("e1"), deliver("e1", "d1", "a", "b")),
+    ),
 )
 
 _ATTEMPTS: Final = (
@@ -192,6 +235,9 @@ _ATTEMPTS: Final = (
     ),
 )
 
+#: Two Events of each of three sources.
+_BURSTS: Final = tuple(event(text, source) for source in "abc" for text in ("next", "last"))
+
 _REPLAYS: Final = (
     # Ended rows are replayed while fresh rows of their lanes wait: on a settled route in an open window.
     scenario(
@@ -211,6 +257,32 @@ _REPLAYS: Final = (
         *(replay("s1", base + n) for base in (0, 10) for n in (1, 2)),
         time(PAST_WINDOW_MS),
         *(op for _ in range(4) for op in execute("w1")),
+    ),
+    # A burst stays in its window whatever is done to other rows of its lane, and when it is sent again.
+    scenario(
+        "burst-beside-others",
+        start("s1"),
+        load("s1", *(row(n, n, 1, source=source) for n, source in enumerate("abc", 1))),
+        start("w1"),
+        *execute("w1", "fatal", named=1),
+        *execute("w1", "success", named=2),
+        claim("w1", 3),
+        read("w1"),
+        deliver("s1", "d1", *_BURSTS),
+        finish("w1", "retryable"),
+        *execute("w1"),
+        start("r1"),
+        recover("r1"),
+        *execute("w1"),
+        *(deliver("s1", "d1", *_BURSTS, path=path) for path in ("bulk", "fallback")),
+        *execute("w1"),
+        replay("s1", 1),
+        replay("s1", 2),
+        time(MARGIN_MS),
+        *execute("w1"),
+        *execute("w1"),
+        time(PAST_WINDOW_MS),
+        *(op for _ in range(3) for op in execute("w1")),
     ),
 )
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from conformance.families.settle_lanes.commands import claim, deliver, execute, load, read, row
+from conformance.families.settle_lanes.commands import claim, deliver, execute, load, read, replay, row
 from conformance.families.settle_lanes.config import BUDGET, PAST_LEASE_MS, PAST_WINDOW_MS
 from conformance.families.settle_lanes.scenarios import NEVER_MS, scenario
 from conformance.search.program import Op, kill, recover, start, time
+from conformance.search.scenario import Scenario
 
 
 def _undue(id_: int, ordinal: int, second: float, **members: Any) -> dict[str, Any]:
@@ -40,6 +41,45 @@ def _older(base: int, **marks: Any) -> tuple[Op, ...]:
         ),
         *_heads(base + 2, base + 5),
     )
+
+
+def _late(outcome: str) -> Scenario:
+    """A head ends in another way than as processed, and a late row compares before it and behind its sibling."""
+    return scenario(
+        f"late-after-{outcome}",
+        start("s1"),
+        load("s1", row(1, 1, 1), row(3, 3, 3)),
+        load("s1", row(11, 11, 1, source="b"), row(13, 13, 3, source="b")),
+        start("w1"),
+        *execute("w1", outcome, named=3),
+        *execute("w1", outcome, named=13),
+        load("s1", row(2, 2, 2)),
+        *_heads(2),
+        # The same where the ended head was replayed meanwhile, and where the host can do that.
+        replay("s1", 13),
+        load("s1", row(12, 12, 2, source="b")),
+        *_heads(12),
+    )
+
+
+def _upgrade(outcome: str) -> Scenario:
+    """Rows without an ordinal turn up between executions, and close a cycle through a row that the first consumed."""
+    return scenario(
+        f"upgrade-after-{outcome}",
+        start("s1"),
+        load("s1", row(1, 2, 1), row(3, 1, 3)),
+        start("w1"),
+        *execute("w1", outcome),
+        load("s1", row(2, 0, 2)),
+        *execute("w1"),
+        load("s1", row(4, 0, 4)),
+        *execute("w1"),
+        *execute("w1"),
+    )
+
+
+#: How a head may end besides as processed.
+_OTHER_ENDS: Final = ("fatal", "skip")
 
 
 def _worker_dies() -> tuple[Op, ...]:
@@ -133,4 +173,6 @@ INPUTS: Final = (
         start("w2"),
         *execute("w2", named=4),
     ),
+    *(_late(outcome) for outcome in _OTHER_ENDS),
+    *(_upgrade(outcome) for outcome in _OTHER_ENDS),
 )

@@ -17,7 +17,7 @@ from conformance.families.settle_lanes.config import (
 )
 from conformance.families.settle_lanes.scenarios import CRASHES, scenario
 from conformance.search.process import EPOCH_MS
-from conformance.search.program import Op, kill, start, time
+from conformance.search.program import Op, kill, recover, start, time
 from conformance.search.scenario import Scenario
 
 #: Far inside a window, so that one which is joined and one which is opened end at times that are told apart.
@@ -105,6 +105,24 @@ def _joined_at_a_crash(path: str) -> Scenario:
     )
 
 
+def _in_turns(path: str) -> Scenario:
+    return scenario(
+        f"in-turns-{path}",
+        start("s1"),
+        start("s2"),
+        deliver("s1", "d1", "a", path=path),
+        deliver("s2", "d2", "b", path=path),
+        deliver("s1", "d3", "c", path=path),
+        deliver("s2", "d4", "d", path=path),
+        kill("s2"),
+        start("s2"),
+        deliver("s2", "d5", "e", path=path),
+        time(0, wall_jump_ms=-MARGIN_MS),
+        deliver("s2", "d6", "f", path=path),
+        deliver("s1", "d7", "g", path=path),
+    )
+
+
 _JOINING: Final = (
     # The window was opened by another process, and by an earlier life of this one.
     scenario(
@@ -120,6 +138,15 @@ _JOINING: Final = (
         kill("s2"),
         start("s2"),
         deliver("s2", "d5", event("e", "beta")),
+    ),
+    # Two processes deliver to a lane in turns, one of them is started again, and the wall clock goes back.
+    *(_in_turns(path) for path in ("bulk", "fallback")),
+    # Another process delivers to the lane at every point of a delivery: neither of two that overlap comes first.
+    scenario(
+        "overlapping",
+        start("s1"),
+        deliver("s1", "d1", "a", "b"),
+        late=(start("s2"), deliver("s2", "d9", "late")),
     ),
     _joined_at_a_crash("bulk"),
     _joined_at_a_crash("fallback"),
@@ -165,6 +192,22 @@ def _counted(name: str, *ops: Op) -> Scenario:
 _EXECUTIONS: Final = (
     _retry_in_a_window("retry-before-window-ends", _SHORT_BACKOFF, _SHORT_BACKOFF_MS + MARGIN_MS),
     _retry_in_a_window("retry-after-window-ends", CONFIG, PAST_BACKOFF_MS),
+    # While a row waits for its retry, its delivery is sent again, another one comes, and recovery runs.
+    scenario(
+        "backoff-undisturbed",
+        start("s1"),
+        deliver("s1", "d1", "a"),
+        time(PAST_WINDOW_MS),
+        start("w1"),
+        *execute("w1", "retryable"),
+        deliver("s1", "d1", "a"),
+        deliver("s1", "d1", "a", path="fallback"),
+        deliver("s1", "d2", "b"),
+        recover("s1"),
+        *execute("w1"),
+        time(PAST_BACKOFF_MS),
+        *execute("w1"),
+    ),
     # Bursts of an upgrade without a cycle: the last row has no ordinal, the first has none, two ordinals are turned.
     scenario(
         "mixed-bursts",
