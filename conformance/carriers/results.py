@@ -90,9 +90,9 @@ def _check(asked: Asked) -> Check | None:
 
 @cache
 def _keys(family_id: str) -> Mapping[str, tuple[str, ...]]:
-    """Kind of row -> the columns by which its rows are told apart."""
+    """Kind of row -> the columns by which its rows are told apart, where there are any."""
     family = load().commands.get(family_id)
-    return {} if family is None else {kind.kind: kind.key for kind in family.rows.values()}
+    return {} if family is None else {kind.kind: kind.key for kind in family.rows.values() if kind.key}
 
 
 def _unique(asked: Asked, kinds: Mapping[str, Any]) -> None:

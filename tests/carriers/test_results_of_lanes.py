@@ -62,6 +62,16 @@ def test_each_row_once() -> None:
     assert "each row once" in refused.value.guess
 
 
+def test_rows_that_have_no_key_may_be_alike() -> None:
+    found = {"attempt": "a1", "what": "it moved by itself"}
+    kinds = {"attempts": [], "reservations": [], "spends": [], "diagnostics": [found, found]}
+    talk = Conversation()
+    talk.sent({"id": 1, "cmd": "reset", "args": {"config": {"family": "mutation-host"}}}, 0)
+    talk.heard({"id": 1, "outcome": "done", "result": {}})
+    talk.sent({"id": 2, "cmd": "snapshot", "args": {}}, 0)
+    talk.heard({"id": 2, "outcome": "done", "result": {"source": "store", "kinds": kinds}})
+
+
 @pytest.mark.parametrize("column", ["ordinal", "sequence", "attempts"])
 def test_what_is_counted_is_not_negative(column: str) -> None:
     with pytest.raises(BadMessage) as refused:
