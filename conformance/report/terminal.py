@@ -38,8 +38,8 @@ def terminal(report: Report, where: str) -> str:
     faults = ", ".join(f"{count} {kind}" for kind, count in sorted(report.tally.faults.items()))
     lines += [
         "",
-        f"{counted(report.tally.schedules, 'schedule')} over {counted(report.points, 'fault point')} in {report.footer['seconds']} s;"
-        f" {counted(report.tally.missed, 'fault')} missed",
+        f"{counted(report.tally.schedules, 'schedule')} over {counted(report.points, 'fault point')}"
+        f" in {report.footer['seconds']} s; {counted(report.tally.missed, 'fault')} missed",
         *_listed("missed: ", [f"{plain(what)} in {plain(schedule)}" for schedule, what in report.tally.first_missed]),
         *textwrap.wrap(
             f"faults that struck: {faults or 'none'}", _WIDTH, subsequent_indent="  ", break_on_hyphens=False
