@@ -34,7 +34,7 @@ Cli = Callable[..., Result]
 #: What differs from run to run, or grows with the specification: never asserted here.
 _NORMAL: tuple[tuple[str, Any], ...] = (
     (r" in [\d.]+ s\b", " in T s"),
-    (r"\d+ schedules over \d+ fault points", "N schedules over N fault points"),
+    (r"\d+ schedules? over \d+ fault points?", "N schedules over N fault points"),
     (r"of \d+ in the specification \(\d+ planned\)", "of N in the specification (N planned)"),
     (r"shrunk from \d+ steps", "shrunk from N steps"),
     (r"(?m)^(mutation-host): \d+$", r"\1: N"),
