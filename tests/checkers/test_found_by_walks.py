@@ -35,3 +35,9 @@ def test_who_comes_behind_a_new_attempt_repeats_that_one_and_not_what_was_aborte
     aborted = (start("w1"), crash, start("r1"), invoke("w1", "q1", "m2", "k2"), recover("r1"))
     anew = (time(PAST_RETENTION_MS), start("w1"), invoke("w1", "q2", "m2", "k2"))
     assert named(*aborted, *anew, start("w2"), invoke("w2", "q3", "m2", "k2")) == ()
+
+
+def test_a_settlement_is_dated_when_its_time_was_read_though_it_is_written_a_day_later() -> None:
+    stop = Op("arm", {"proc": "w1", "point": "invoke.settle:begin", "nth": 1, "action": "pause"})
+    late = (start("w1"), stop, invoke("w1", "q1", "m1", "k1"), time(PAST_RETENTION_MS), Op("resume", {"proc": "w1"}))
+    assert named(*late, start("w2"), invoke("w2", "q2", "m1", "k1")) == ()

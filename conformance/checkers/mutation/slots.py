@@ -174,12 +174,19 @@ class Slots:
         The settlement counts from the true time: what an untrusted clock said then is corrected by the elapsed time to
         the first trusted one.
         """
-        began = None if generation.settled is None else self._index.clock_at(generation.settled)
+        began = None if generation.settled is None else self._index.clock_at(self._stamped(generation))
         if began is None:
             return True
         later = [c for c in self._index.clocks if began.seq <= c.seq < until and c.trusted]
         base = _true_wall(began, later)
         return base is None or all(c.wall_ms + TICKS_MS - base < RETENTION_MS for c in later)
+
+    def _stamped(self, generation: Generation) -> int:
+        """The event by which a settlement was dated: who stands between reading time and writing it dates it before."""
+        seen, owner = generation.settled or 0, generation.owner
+        answered = max((c.end_seq for c in self._index.connections_of(owner)), default=0)
+        stops = (f.seq for f in self._index.faults if f.command is owner and f.action in ("pause", "hang"))
+        return min((seq for seq in stops if answered < seq < seen), default=seen)
 
     # -- building ----------------------------------------------------------------------------------------------
 
