@@ -14,7 +14,7 @@ NARROW = ("--scenario", "lane/redelivered", "--scenario", "lane/burst", "--budge
 #: the lie -> (exit code, words that are printed)
 LIES = {
     "none": (4, "inconclusive"),
-    "route": (4, "never occurred"),
+    "route": (1, "FAIL  SETTLE-005"),
     "source": (4, "never occurred"),
     "error": (4, "inconclusive"),
     "state": (1, "generations of the lane"),
@@ -22,7 +22,7 @@ LIES = {
     "negative": (1, "-1767225600.001 s"),
     "payload": (1, "generations of the lane"),
     "stranger": (4, "inconclusive"),
-    "vanishing": (4, "inconclusive"),
+    "vanishing": (1, "FAIL  SETTLE-005"),
     "twice": (3, "has two rows with event 1"),
     "ordinal": (3, "is beyond 2^53"),
     "silent-claim": (3, "result lacks the member 'event'"),
