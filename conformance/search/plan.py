@@ -68,7 +68,7 @@ def lay_out(family: Family, scenario: Scenario, carrier: Carrier, budget: str, k
     A ``known`` sheet is returned as it is if the recording comes out the same: what it was made from is there then.
     A script of which nothing else is made, and which names no call, needs no recording.
     """
-    if not scenario.symbolic and not (scenario.swept and len(BUDGETS[budget]) > 1):
+    if not scenario.symbolic and not scenario.swept:
         program = scenario.program()
         return Sheet(scenario.id, (program, ()), (sweep.once(program, sweep.epilogues(scenario, family.tail)),), 0)
     try:
