@@ -21,6 +21,8 @@ from tests.carriers.support import DRIVERS, command, driven, opened
 SUITE = """
 import sys, signal
 from tests.carriers.support import driven
+# Whoever starts the tests in the background of a shell has them ignore interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 with driven("with_child") as (stage, link):
     stage.ask(link, "snapshot", fifo=sys.argv[1])
     print(stage.session.state_dir, flush=True)
@@ -80,7 +82,11 @@ def test_nothing_outlives_a_suite_that_is_killed(tmp_path: Path, how: signal.Sig
         folder = Path(suite.stdout.readline().decode().strip())
         fifo.wait_for_writer()
         suite.send_signal(how)
-        assert fifo.ended()
+        try:
+            assert fifo.ended()
+        except AssertionError:
+            suite.kill()
+            raise
         suite.wait()
     # An interrupt still lets the suite tidy up; the other two end it on the spot.
     assert folder.exists() == (how is not signal.SIGINT)
