@@ -27,6 +27,10 @@ _MAX_ROUNDS = 20
 _DEADLINE_MS = 10_000
 
 
+class Crashed(DriverProblem):
+    """A process ended by a crash of the program while it was asked something else."""
+
+
 class Execution:
     """One run of one program.
 
@@ -221,11 +225,18 @@ class Execution:
         process.link.send({"v": 1, "id": number, "cmd": cmd, **members})
 
     def _ask(self, process: Process, cmd: str, args: Mapping[str, Any]) -> Message:
-        """Send a request that is answered at once, also while a command is outstanding."""
-        number = self._number()
+        """Send a request that is answered at once, also while a command is outstanding.
+
+        Raises Crashed when the process goes on with its command first, and reaches a call at which it is to crash.
+        """
+        number, lived = self._number(), process.name in self._processes
         self._send(process, number, cmd, args)
         while number not in process.answered:
             if not self._step(process):
+                if lived and process.name not in self._processes:
+                    raise Crashed(
+                        f"process {process.name!r} crashed, as it was armed to, ahead of its answer to {cmd!r}"
+                    )
                 raise DriverProblem(f"process {process.name!r} did not answer {cmd!r}")
         return process.answered.pop(number)
 
@@ -375,7 +386,10 @@ class Execution:
         if not self._timed:
             return
         for process in list(self._processes.values()):
-            reply = self._ask(process, "set_time", {"clock": self._time.to_json()})
+            try:
+                reply = self._ask(process, "set_time", {"clock": self._time.to_json()})
+            except Crashed:
+                continue
             must_be_done(reply, f"set_time in {process.name!r}")
             self._drain(process)
 
