@@ -70,6 +70,11 @@ def items(*ids: int, since: Mark = None, **columns: Any) -> Edit:
     return _change("work_items", "event", ids, since, columns)
 
 
+def both(*ids: int, time: object, since: tuple[str, int] | None = None) -> tuple[Edit, ...]:
+    """Event and WorkItem have another time."""
+    return rows(*ids, since=since, not_before=time), items(*ids, since=since, run_after=time)
+
+
 def gone(id_: int, since: Mark = None, *, event: bool = True) -> Edit:
     """An Event, or its WorkItem alone, is no longer there."""
 
@@ -176,6 +181,6 @@ def head_first(found: list[int]) -> list[int]:
     return [found[-1], *found[:-1]]
 
 
-def later(ms: int) -> Callable[[int], int]:
-    """A time that much later."""
-    return lambda value: value + ms
+def later(ms: int) -> Callable[[int | None], int | None]:
+    """A time that much later, where there is one."""
+    return lambda value: None if value is None else value + ms

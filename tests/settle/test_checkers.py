@@ -14,6 +14,7 @@ from tests.settle.edits import (
     Edit,
     add,
     answer,
+    both,
     doubled,
     drop,
     edited,
@@ -51,11 +52,6 @@ def executed(nth: int, event: int, told: str = "recorded") -> tuple[Edit, ...]:
         answer("lane.input", nth, status="read", event=event, rows=[row]),
         answer("lane.finish", nth, status=told, event=event),
     )
-
-
-def both(*ids: int, time: object, since: tuple[str, int] | None = None) -> tuple[Edit, ...]:
-    """Event and WorkItem have another time."""
-    return rows(*ids, since=since, not_before=time), items(*ids, since=since, run_after=time)
 
 
 SWAPPED: Final = swap(0, 1)

@@ -6,21 +6,9 @@ from typing import Final
 
 import pytest
 
-from conformance.outcome import weigh
 from conformance.search.process import EPOCH_MS
-from tests.settle.edits import Edit, add, answer, clock, edited, flow, gone, items, later, named, passing, rows
-from tests.settle.runs import FAMILY
-
-Case = tuple[str, tuple[Edit, ...]]
-
-
-def case(scenario: str, *edits: Edit) -> Case:
-    return scenario, edits
-
-
-def claimed(nth: int, event: int) -> Edit:
-    return answer("lane.claim", nth, status="claimed", event=event)
-
+from tests.settle.cases import Case, case, claimed, met_in_the_first_alone, only_the_mutants_break
+from tests.settle.edits import add, answer, clock, flow, gone, items, later, rows
 
 HALF: Final = "lane/half-delivered/s1.deliver.row:begin#2@fail/restart"
 #: Another delivery is stored before the one that began first, and after it but before its answer.
@@ -159,10 +147,7 @@ CASES: Final[tuple[tuple[str, tuple[Case, ...], tuple[Case, ...]], ...]] = (
 def test_edits_break_it_and_near_misses_do_not(
     requirement: str, mutants: tuple[Case, ...], near: tuple[Case, ...]
 ) -> None:
-    for scenario, edits in mutants:
-        assert requirement in named(edited(scenario, *edits)), scenario
-    for scenario, edits in near:
-        assert requirement not in named(edited(scenario, *edits)), scenario
+    only_the_mutants_break(requirement, mutants, near)
 
 
 #: (cell, a schedule that meets it, a similar one that does not)
@@ -190,6 +175,4 @@ CELLS: Final = (
 
 @pytest.mark.parametrize(("cell", "meets", "does_not"), CELLS, ids=[c[0] for c in CELLS])
 def test_a_cell_is_met_where_its_situation_is(cell: str, meets: str, does_not: str) -> None:
-    requirement, _, name = cell.partition("/")
-    assert weigh(FAMILY, passing(meets), {}).met[requirement].get(name)
-    assert not weigh(FAMILY, passing(does_not), {}).met.get(requirement, {}).get(name)
+    met_in_the_first_alone(cell, meets, does_not)

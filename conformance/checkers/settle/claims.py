@@ -6,9 +6,13 @@ from collections.abc import Iterator
 
 from conformance.checkers.base import Finding, Met, Violation
 from conformance.checkers.settle.bursts import beside, burst
-from conformance.checkers.settle.index import SLACK_MS, Attempt, Index, alone
+from conformance.checkers.settle.index import SLACK_MS, Attempt, Index, alone, nearly_over
 from conformance.checkers.settle.registry import CHECKERS
-from conformance.checkers.settle.returns import a_backoff_is_not_moved, a_lost_lease_opens_no_window
+from conformance.checkers.settle.returns import (
+    a_backoff_is_not_moved,
+    a_lost_lease_opens_no_window,
+    waits,
+)
 from conformance.checkers.settle.stored import Lane, Stored, View
 from conformance.checkers.settle.window import LATEST, still_open
 from conformance.checkers.timeline import Command
@@ -21,11 +25,6 @@ def polls(index: Index) -> Iterator[tuple[Command, View, int]]:
     for command in index.commands:
         if command.cmd == "lane.claim" and command.outcome == "done" and command.seq not in struck:
             yield command, index.before(command.seq), index.now(command.until)
-
-
-def waits(event: Stored, now: int) -> bool:
-    """Whether the time of a pending row has certainly not come."""
-    return event.state == "pending" and event.not_before is not None and event.not_before > now + SLACK_MS
 
 
 def _due(event: Stored, now: int) -> bool:
@@ -87,6 +86,8 @@ def nothing_starts_in_the_window(index: Index) -> Iterator[Finding]:
             workers.add(command.proc)
             yield Met("polled" if len(workers) == 1 else "by-several")
             yield from (Met(cell) for cell in _polled_beside(index, before, list(rows.values()), command.seq))
+            if any(nearly_over(e.not_before, now) for e in rows.values()):
+                yield Met("nearly-over")
         claimed = rows.get(command.result.get("event", 0))
         # By name, what is stored on the row is asked elsewhere; here, whether that agrees with its window.
         if claimed is not None and not ("event" in command.args and waits(claimed, now)):
@@ -260,6 +261,26 @@ def _clean(attempt: Attempt) -> bool:
 # -- attempts --------------------------------------------------------------------------------------------------------
 
 
+def _in_the_backoff(index: Index, command: Command, before: View, now: int) -> Iterator[Finding]:
+    """A poll claims no settled row that waits for its backoff; whether a lost lease is followed by one is open."""
+    for event in before.events.values():
+        if "event" in command.args or not index.settled(event.lane):
+            continue
+        last = [a for a in index.of_head.get(event.id, ()) if a.claim.until < command.seq][-1:]
+        failed = any(f.args["outcome"] == "retryable" and f.until < command.seq for a in last for f in a.finishes)
+        if not failed or not waits(event, now):
+            continue
+        if nearly_over(event.not_before, now):
+            yield Met("nearly-over")
+        if command.result.get("event") == event.id:
+            yield Violation(
+                f"no execution of row {event.id} until {index.when(event.not_before)}, the end of its backoff",
+                "it was claimed",
+                command.until,
+                "answer",
+            )
+
+
 @CHECKERS.checker("SETTLE-004", "suite", "answer", "rows")
 def a_retry_waits_for_the_backoff(index: Index) -> Iterator[Finding]:
     """A retry on a settled route follows the ordinary backoff and opens no second window, nor does a lost lease."""
@@ -281,6 +302,8 @@ def a_retry_waits_for_the_backoff(index: Index) -> Iterator[Finding]:
                     report.until,
                     "rows",
                 )
+    for command, before, now in polls(index):
+        yield from _in_the_backoff(index, command, before, now)
     yield from a_backoff_is_not_moved(index)
     yield from a_lost_lease_opens_no_window(index)
 

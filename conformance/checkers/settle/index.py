@@ -15,6 +15,8 @@ from conformance.history import History
 
 #: What the ticks of a process's clock may add to the time that it was told.
 SLACK_MS: Final = 500
+#: What is left of a window, a backoff or a lease that is said to be nearly over.
+NEARLY_MS: Final = 2_000
 #: The states of an ended head by the outcome that was reported.
 ENDS: Final[Mapping[str, str]] = {"success": "processed", "skip": "skipped", "fatal": "dead", "retryable": "dead"}
 
@@ -50,6 +52,11 @@ class Attempt:
         """The report that was recorded, or may have been."""
         told = (f for f in self.finishes if f.result.get("status") in ("recorded", "unknown") or f.outcome != "done")
         return next(told, None)
+
+
+def nearly_over(time: int | None, now: int) -> bool:
+    """Whether a time is certainly to come, and soon: what ends too early by any margin shows there."""
+    return time is not None and SLACK_MS < time - now <= NEARLY_MS
 
 
 def ids_of(read: Command) -> list[int]:
@@ -131,6 +138,11 @@ class Index(Timeline):
     def window_ms(self) -> int:
         """The settle window."""
         return int(self.config["windows"]["settle_ms"])
+
+    @property
+    def lease_ms(self) -> int:
+        """How long a claim holds."""
+        return int(self.config["windows"]["lease_ms"])
 
     @property
     def backoff_ms(self) -> int:

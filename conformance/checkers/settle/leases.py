@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conformance.checkers.base import Finding, Met, Violation
-from conformance.checkers.settle.claims import polls, waits
-from conformance.checkers.settle.index import SLACK_MS, Attempt, Index, alone
+from conformance.checkers.settle.claims import polls
+from conformance.checkers.settle.index import SLACK_MS, Attempt, Index, alone, nearly_over
 from conformance.checkers.settle.registry import CHECKERS
+from conformance.checkers.settle.returns import waits
 from conformance.checkers.settle.stored import Stored
 from conformance.checkers.timeline import Command
 from statemachines.lanes import precedes
@@ -68,11 +69,17 @@ def a_running_lease_is_respected(index: Index) -> Iterator[Finding]:
         before, now = index.before(command.seq), index.now(command.seq)
         for event in before.events.values():
             holder = _holder(index, event, command.seq)
-            over = not _held(event, now)
-            if holder is None or holder.proc == command.proc or (over and not _only_untrusted(index, holder, command)):
+            if holder is None or holder.proc == command.proc:
+                continue
+            # A lease ends when its time is over, whatever end a host stores for it.
+            ends = max(event.raw["lease_expires_at"] or 0, index.now(holder.claim.seq) + index.lease_ms)
+            over = event.state != "processing" or ends <= now + SLACK_MS
+            if over and not _only_untrusted(index, holder, command):
                 continue
             actor = "recovery" if command.cmd == "recover" else "other-worker"
             yield Met(f"untrusted-{actor}" if over else actor)
+            if nearly_over(ends, now):
+                yield Met(f"{actor}-nearly-over")
             after = index.result_view(command).events.get(event.id)
             if after is None or after.state != "processing" or after.token != event.token:
                 stands = "gone" if after is None else after.state
@@ -84,9 +91,8 @@ def a_running_lease_is_respected(index: Index) -> Iterator[Finding]:
 
 def _only_untrusted(index: Index, holder: Attempt, command: Command) -> bool:
     """Whether a lease is over by a wall clock only that nobody attests, and by elapsed time still runs."""
-    lease_ms = int(index.config["windows"]["lease_ms"])
     elapsed = index.elapsed(command.until) - index.elapsed(holder.claim.seq)
-    return not index.trusted(command.seq) and elapsed < lease_ms - SLACK_MS
+    return not index.trusted(command.seq) and elapsed < index.lease_ms - SLACK_MS
 
 
 def _refused(index: Index) -> Iterator[Finding]:

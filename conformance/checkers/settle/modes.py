@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from conformance.checkers.base import Finding, Met, Violation
-from conformance.checkers.settle.index import SLACK_MS, Attempt, Index, alone
+from conformance.checkers.settle.index import SLACK_MS, Attempt, Index, alone, nearly_over
 from conformance.checkers.settle.registry import CHECKERS
 from conformance.checkers.settle.stored import Stored, View
 from conformance.checkers.timeline import Command
@@ -242,6 +242,8 @@ def waiting_rows_are_not_due(index: Index) -> Iterator[Finding]:
     for count in _counted(index):
         if any(index.settled(e.lane) for e in count.waiting):
             yield Met("window-open")
+            if any(nearly_over(e.run_after, count.now) for e in count.waiting):
+                yield Met("nearly-over")
             if count.beyond(count.over):
                 yield _too_many(count, "since the window of the others is open")
 

@@ -9,6 +9,11 @@ from conformance.checkers.settle.index import SLACK_MS, Attempt, Index, alone
 from conformance.checkers.settle.stored import Stored
 
 
+def waits(event: Stored, now: int) -> bool:
+    """Whether the time of a pending row has certainly not come."""
+    return event.state == "pending" and event.not_before is not None and event.not_before > now + SLACK_MS
+
+
 def _returned(index: Index) -> Iterator[tuple[Stored, int, int]]:
     """(row as it came back, event, how long it waits from then) for each claim that ended without any report."""
     for attempt in index.attempts:
@@ -34,8 +39,7 @@ def a_backoff_is_not_moved(index: Index) -> Iterator[Finding]:
         before, after = index.before(command.seq), index.result_view(command)
         lanes = {(r["id"], e["source"]) for e in command.args.get("events", ()) for r in index.routes_of(e["kind"])}
         for event in before.events.values():
-            waits = event.state == "pending" and (event.not_before or 0) > index.now(command.until) + SLACK_MS
-            if not waits or not event.raw["attempts"] or not index.settled(event.lane):
+            if not waits(event, index.now(command.until)) or not event.raw["attempts"] or not index.settled(event.lane):
                 continue
             if command.cmd == "recover" or event.lane in lanes:
                 yield Met("undisturbed")

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from conformance.checkers.base import Finding, Met, Violation
-from conformance.checkers.settle.index import SLACK_MS, Birth, Index
+from conformance.checkers.settle.index import SLACK_MS, Birth, Index, nearly_over
 from conformance.checkers.settle.registry import CHECKERS
 from conformance.checkers.settle.stored import Lane, Stored, View
 from conformance.checkers.timeline import Command, Fault
@@ -234,6 +234,8 @@ def an_open_timestamp_is_taken_over(index: Index) -> Iterator[Finding]:
             continue
         yield Met("fallback" if path_of(command) == "fallback" else "other-delivery")
         (stamp,) = stamps
+        if nearly_over(stamp, index.now(birth.seq)):
+            yield Met("nearly-over")
         yield from (Met(cell) for cell in _opened_elsewhere(index, birth, command, stamp))
         if birth.event.not_before != stamp or birth.event.run_after != stamp:
             yield Violation(

@@ -7,6 +7,7 @@ from conformance.families.settle_lanes.lazy import LAZY
 from conformance.families.settle_lanes.picture import lane_picture
 from conformance.families.settle_lanes.scenarios import TAIL, WINDOWS
 from conformance.families.settle_lanes.scenarios_claims import CLAIMS
+from conformance.families.settle_lanes.scenarios_edges import EDGES
 from conformance.families.settle_lanes.scenarios_generation import GENERATIONS
 from conformance.families.settle_lanes.scenarios_input import INPUTS
 from conformance.families.settle_lanes.scenarios_order import ORDER_SCENARIOS
@@ -16,7 +17,7 @@ from conformance.remote.remote import NoContract
 
 SETTLE_LANES = Family(
     id="settle-lanes",
-    scenarios=(*WINDOWS, *WINDOW_NEIGHBOURS, *CLAIMS, *GENERATIONS, *INPUTS, *ORDER_SCENARIOS),
+    scenarios=(*WINDOWS, *WINDOW_NEIGHBOURS, *EDGES, *CLAIMS, *GENERATIONS, *INPUTS, *ORDER_SCENARIOS),
     tail=TAIL,
     contract=lambda _: NoContract(),
     checkers=CHECKERS,
