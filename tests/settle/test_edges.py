@@ -16,6 +16,8 @@ LEASE: Final = "lease-nearly-over"
 CLAIMED: Final = ("lane.claim", 1)
 OVER: Final = EPOCH_MS + 10_800
 RECOVERED: Final = ("recover", 1)
+#: The host stores an end of the lease that comes too early.
+EARLY: Final = rows(1, since=CLAIMED, lease_expires_at=later(-5_000))
 
 #: (requirement, mutants, near misses)
 CASES: Final[tuple[tuple[str, tuple[Case, ...], tuple[Case, ...]], ...]] = (
@@ -49,13 +51,11 @@ CASES: Final[tuple[tuple[str, tuple[Case, ...], tuple[Case, ...]], ...]] = (
             case(LEASE, rows(1, since=RECOVERED, state="pending")),
             case(LEASE, rows(1, since=RECOVERED, token="another")),
             # The host stores an end that comes too early, and acts upon it.
-            case(
-                LEASE, rows(1, since=CLAIMED, lease_expires_at=later(-5_000)), rows(1, since=RECOVERED, state="pending")
-            ),
+            case(LEASE, EARLY, rows(1, since=RECOVERED, state="pending")),
         ),
         (
             # An end that is stored too early, and never acted upon; a lease that was renewed.
-            case(LEASE, rows(1, since=CLAIMED, lease_expires_at=later(-5_000))),
+            case(LEASE, EARLY),
             case(LEASE, rows(1, since=CLAIMED, lease_expires_at=later(50_000))),
             # The lease is over indeed.
             case("lease-lost", rows(1, since=("lane.claim", 2), error="x")),
