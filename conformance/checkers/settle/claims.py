@@ -230,11 +230,14 @@ def a_generation_executes_once(index: Index) -> Iterator[Finding]:
         attempts = [a for a in index.attempts if index.lane_of(a.head) == lane]
         if not index.settled(lane) or not attempts:
             continue
-        burst = [e for e in index.before(attempts[0].claim.seq).lane(lane) if e.state == "pending"]
+        there = index.before(attempts[0].claim.seq).lane(lane)
+        burst = [e for e in there if e.state == "pending"]
         ids = {e.id for e in burst}
         times = {index.births[e.id].event.not_before for e in burst}
         mine = [a for a in attempts if a.head in ids]
-        clean = all(_clean(a) for a in mine) and not has_cycle(e.key for e in burst)
+        # What an earlier claim has collapsed belongs to the order as well.
+        cyclic = has_cycle(e.key for e in there if e.state == "pending" or e.collapsed)
+        clean = all(_clean(a) for a in mine) and not cyclic
         named = any("event" in a.claim.args for a in mine)
         earlier = any(e.executed and e.id not in ids for e in events)
         if not mine or len(burst) < 2 or len(times) != 1 or named or earlier or not clean:

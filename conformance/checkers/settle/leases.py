@@ -103,7 +103,7 @@ def _refused(index: Index) -> Iterator[Finding]:
             if event is None or not alone(index, report) or _holder(index, event, report.seq) is not attempt:
                 continue
             # Whether a late result is refused is open, and so is whether the wall clock must be trusted for that.
-            if not _held(event, index.now(report.until)):
+            if not _held(event, index.now(report.until)) or _taken_over(index, attempt, event):
                 continue
             yield Met("report")
             if report.result.get("status") == "lost":
@@ -113,6 +113,12 @@ def _refused(index: Index) -> Iterator[Finding]:
                     report.until,
                     "answer",
                 )
+
+
+def _taken_over(index: Index, attempt: Attempt, event: Stored) -> bool:
+    """Whether another claim of the row, which nobody was told of yet, stands by now."""
+    mine = index.result_view(attempt.claim).events.get(event.id)
+    return mine is not None and mine.token != event.token
 
 
 def _runs_unattested(index: Index, event: Stored, command: Command) -> bool:
