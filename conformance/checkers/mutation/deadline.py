@@ -158,8 +158,12 @@ def deadline_in_the_prepare_ends_the_attempt(index: Index) -> Iterator[Finding]:
 
 
 def _candidate(index: Index, command: Command, seq: int) -> bool:
-    """Whether the call has its row, or nobody has one: where another holds the key it is a waiter."""
-    return bool(states_before(index, command, seq)) or _outside(index, seq)
+    """Whether the call has its row, or nobody has one: where another holds the key it is a waiter.
+
+    One that has passed its gate by then was let go on from the prepare before.
+    """
+    states = states_before(index, command, seq)
+    return set(states) <= {"Prepared"} if states else _outside(index, seq)
 
 
 def _elsewhere(index: Index, cancel: Command, command: Command) -> bool:

@@ -10,6 +10,7 @@ from conformance.families.mutation_host.scenarios_admission import ADMISSION
 from conformance.families.mutation_host.scenarios_approvals import APPROVALS
 from conformance.families.mutation_host.scenarios_beside import BESIDE_SCENARIOS
 from conformance.families.mutation_host.scenarios_bound import BOUND_SCENARIOS
+from conformance.families.mutation_host.scenarios_edges import EDGES
 from conformance.families.mutation_host.scenarios_field import FIELD_SCENARIOS
 from conformance.families.mutation_host.scenarios_gate import GATE_SCENARIOS
 from conformance.families.mutation_host.scenarios_keys import KEY_SCENARIOS
@@ -35,6 +36,7 @@ MUTATION_HOST = Family(
         *BOUND_SCENARIOS,
         *LAG_SCENARIOS,
         *BESIDE_SCENARIOS,
+        *EDGES,
     ),
     tail=TAIL,
     contract=lambda _: EffectContract(),

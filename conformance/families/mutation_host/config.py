@@ -11,6 +11,8 @@ from typing import Any, Final
 from conformance.search.program import Op, call
 
 Raw = dict[str, Any]
+#: Just ahead of an edge, and further from it than the ticks of a clock go.
+NEARLY_MS: Final = 2_000
 HOUR_MS: Final = 3_600_000
 #: Wall time (2100) past any schedule, also for drivers whose clock is the real one.
 FAR_MS: Final = 4_102_444_800_000

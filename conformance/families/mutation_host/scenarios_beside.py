@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from conformance.families.mutation_host.config import NEARLY_MS
 from conformance.families.mutation_host.scenarios import CONFIG, RETENTION_MS, cancel
 from conformance.families.mutation_host.scenarios_keys import NEIGHBOURS, ask, quiet
 from conformance.search.program import kill, recover, release, script, start, time
@@ -49,7 +50,7 @@ BESIDE_SCENARIOS: Final = (
             *(kill(p) for p in ("w1", "w2")),
             start("r1"),
             recover("r1"),
-            time(RETENTION_MS - 10_000),
+            time(RETENTION_MS - NEARLY_MS),
             start("w4"),
             ask("w4", "q4", "k1", n=2),
             ask("w4", "q5", "k1"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from conformance.families.mutation_host.config import NEARLY_MS
 from conformance.families.mutation_host.scenarios import ALICE, CONFIG, DEADLINE_MS, FAMILY, RETENTION_MS, housekeep
 from conformance.search.program import (
     SETTLE,
@@ -314,7 +315,7 @@ _UNTRUSTED_SETTLEMENT = quiet(
         *(kill(p) for p in ("w1", "w2", "w3")),
         start("r1"),
         recover("r1"),
-        time(RETENTION_MS - 10_000),
+        time(RETENTION_MS - NEARLY_MS),
         start("w4"),
         ask("w4", "q4", "k1", n=2),
         ask("w4", "q5", "k1"),
@@ -327,7 +328,7 @@ _REPLAY_BEFORE_EXPIRY = quiet(
         start("w1"),
         ask("w1", "q1", "k1"),
         ask("w1", "q2", "k1"),
-        time(RETENTION_MS - 60_000),
+        time(RETENTION_MS - NEARLY_MS),
         ask("w1", "q3", "k1"),
         time(120_000),
         ask("w1", "q4", "k1"),

@@ -1,0 +1,90 @@
+"""Edges of time: the service deadline (LIMIT-003) and the end of the retention (RET-012)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.checkers.histories import (
+    answer_says,
+    asked,
+    at,
+    changed,
+    history,
+    insert,
+    met,
+    named,
+    observed,
+    rebuilt,
+    told,
+    with_connection,
+)
+from tests.checkers.histories import event as made
+
+IN_TIME = "edges/provider-in-time"
+GATE = "edges/gate-in-time"
+RETENTION = "edges/retention-nearly-over"
+STALLS = "edges/provider-stalls"
+WAIT = "edges/wait-in-time"
+
+
+def test_a_provider_that_answers_in_time_and_is_not_heard() -> None:
+    h = history(IN_TIME)
+    assert met(h, "LIMIT-003") == {"provider-in-time"}
+    gone = made("wire", "abandoned", "w1", conn=1)
+    given_up = rebuilt(h, [gone if e.kind == "response" and e.data["conn"] == 1 else e for e in h.events])
+    assert "LIMIT-003" in named(given_up)
+
+
+def test_a_call_that_is_ended_ahead_of_its_gate() -> None:
+    h = history(GATE)
+    assert met(h, "LIMIT-003") == {"ahead-of-gate"}
+    aborted = answer_says(h, told(h, "q1"), "not_attempted", "timeout")
+    assert "LIMIT-003" in named(observed(aborted, told(h, "q1"), cause="Timeout"))
+
+
+def test_a_wait_that_ends_ahead_of_its_deadline() -> None:
+    h = history(WAIT)
+    assert met(h, "LIMIT-003") == {"provider-in-time", "wait-in-time"}
+    place, answer = at(h, "time"), h.events[told(h, "q2")]
+    early = insert(changed(h, told(h, "q2"), id=-1), place, answer)
+    mine = at(early, "answer", "w2", id=answer.data["id"])
+    early = answer_says(early, mine, "unknown", "outcome_unknown")
+    assert "LIMIT-003" in named(observed(early, mine, cause="timeout"))
+
+
+def test_a_provider_that_stalls_and_a_call_that_waits_on() -> None:
+    h = history(STALLS)
+    assert met(h, "LIMIT-003") == {"provider-stalls"}
+    # The answer, and the end of the connection, come with the next time that is told.
+    events = list(h.events)
+    moved = [e for e in events if e.proc == "w1" and e.kind in ("abandoned", "answer") and e.seq < at(h, "time", nth=3)]
+    assert len(moved) == 2
+    rest = [e for e in events if e not in moved]
+    after = next(n for n, e in enumerate(rest) if e.seq == at(h, "time", nth=3))
+    assert "LIMIT-003" in named(rebuilt(h, [*rest[: after + 1], *moved, *rest[after + 1 :]]))
+
+
+def test_near_miss_a_cancel_ends_a_call_ahead_of_its_deadline() -> None:
+    h = history("mutation/cancel-prepared")
+    assert met(h, "LIMIT-003") == set()
+    assert named(h) == set()
+
+
+def test_near_miss_a_repetition_of_a_call_that_timed_out_is_told_so_at_once() -> None:
+    h = history(GATE)
+    again = told(h, "q8")
+    assert "LIMIT-003" not in named(observed(h, again, cause="Timeout"))
+
+
+@pytest.mark.parametrize("request_id", ["q5", "q6", "q7", "q8"])
+def test_a_key_whose_retention_is_nearly_over_serves_anew(request_id: str) -> None:
+    h = history(RETENTION)
+    assert met(h, "RET-012") == {"nearly-over", "nearly-over-other", "housekept", "housekept-other"}
+    assert "RET-012" in named(with_connection(h, asked(h, request_id), "w1", "m1"))
+
+
+def test_near_miss_the_retention_is_over() -> None:
+    h = history(RETENTION)
+    clock = h.events[at(h, "time")].data
+    over = {name: clock[name] + 5_000 for name in ("wall_ms", "mono_ms")}
+    assert "RET-012" not in named(with_connection(changed(h, at(h, "time"), **over), asked(h, "q5"), "w1", "m1"))
