@@ -132,12 +132,13 @@ def _windows(ops: tuple[Op, ...]) -> Iterator[_Window]:
         began = next((i for i in calls if not pauses or ops[i].proc == op.proc), None)
         if began is not None:
             proc = ops[began].proc
-            goes_on = (i for i in range(began + 1, len(ops)) if _lets_go(ops[i], proc))
+            by = "resume" if pauses else "release"
+            goes_on = (i for i in range(began + 1, len(ops)) if _lets_go(ops[i], proc, by))
             yield _Window(index, proc, began, next(goes_on, len(ops)), "hold-at-accept" in holds)
 
 
-def _lets_go(op: Op, proc: str) -> bool:
-    return op.op in ("free", "restart") or (op.op in ("resume", "release", "kill") and op.proc == proc)
+def _lets_go(op: Op, proc: str, by: str) -> bool:
+    return op.op in ("free", "restart") or (op.op in (by, "kill") and op.proc == proc)
 
 
 def _command(op: Op) -> str:
