@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from conformance.history import History
 from tests.checkers.histories import (
     answer_says,
     asked,
@@ -35,11 +36,16 @@ def test_a_provider_that_answers_in_time_and_is_not_heard() -> None:
     assert "LIMIT-003" in named(given_up)
 
 
-def test_a_call_that_is_ended_ahead_of_its_gate() -> None:
+def ended_early() -> History:
+    """A call that came to its gate in time is told of a timeout."""
     h = history(GATE)
-    assert met(h, "LIMIT-003") == {"ahead-of-gate"}
     aborted = answer_says(h, told(h, "q1"), "not_attempted", "timeout")
-    assert "LIMIT-003" in named(observed(aborted, told(h, "q1"), cause="Timeout"))
+    return observed(aborted, told(h, "q1"), cause="Timeout")
+
+
+def test_a_call_that_is_ended_ahead_of_its_gate() -> None:
+    assert met(history(GATE), "LIMIT-003") == {"ahead-of-gate"}
+    assert "LIMIT-003" in named(ended_early())
 
 
 def test_a_wait_that_ends_ahead_of_its_deadline() -> None:

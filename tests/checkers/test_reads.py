@@ -10,7 +10,7 @@ import pytest
 from conformance.checkers.base import Checker, Finding
 from conformance.checkers.mutation import CHECKERS
 from conformance.history import Event, History
-from tests.checkers import broken_gate, broken_keys, test_admission, test_approvals
+from tests.checkers import broken_gate, broken_keys, test_admission, test_approvals, test_edges
 from tests.checkers.broken_outcomes import OUTCOME_SCHEDULES, broken_outcomes
 from tests.checkers.histories import (
     FAMILY,
@@ -42,6 +42,7 @@ SCHEDULES = (
     "mutation/next-call",
     *OUTCOME_SCHEDULES,
     *broken_gate.SCHEDULES,
+    test_edges.GATE,
 )
 
 
@@ -79,6 +80,7 @@ def _broken() -> list[History]:
         *broken_outcomes(),
         *broken_gate.broken(),
         *broken_keys.broken_keys(),
+        test_edges.ended_early(),
     ]
 
 
