@@ -1,7 +1,8 @@
 """The lease of a claim: whose row it is until then, and what becomes of it afterwards (ATT-035, ATT-040).
 
-A lease is told from the clock that the suite gives and from the configuration, never from what a row says of its end: a
-claim lasts ``workers.lease_ms`` from its time at least. An implementation may renew it, so that a later end counts.
+A lease is told from the clock that the suite gives and from the configuration, never from what a row says of its end.
+It lasts ``workers.lease_ms`` at least from the time that its holder took for that of its claim. An implementation may
+renew it, so that a later end counts.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from conformance.checkers.timeline import Command, Connection, Look
 _DEFERRED: Final = "deferred_association"
 #: States in which a worker owns a lease to validate and send (connector-push, Create Attempt State).
 _OWNED: Final = frozenset({"processing", "post_sent"})
+#: Each reading of the clock is 1 ms later than the one before: a process may be ahead of the suite by that.
+_READINGS_MS: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ class Hold:
     first: Look
     last: Look
     ended: Look | None
-    #: Wall and elapsed time of the claim: the earliest and the latest that they can have been.
+    #: The times of which its lease may count.
     made: tuple[Clock, ...]
 
     @property
@@ -56,7 +59,6 @@ class Leases:
         """Every claim on a row that was being sent, in the order in which they end."""
         found: list[Hold] = []
         held: dict[str, Hold] = {}
-        before: Look | None = None
         for look in self._index.looks:
             rows = {row["attempt"]: row for row in attempts(look)}
             for attempt, hold in list(held.items()):
@@ -66,32 +68,33 @@ class Leases:
             for attempt, row in rows.items():
                 if row["state"] in _OWNED and row["worker"] is not None:
                     known = held.get(attempt)
-                    held[attempt] = self._begun(row, before, look) if known is None else _with(known, row, look)
-            before = look
+                    held[attempt] = self._begun(row, look) if known is None else _with(known, row, look)
         return [*found, *held.values()]
 
-    def _begun(self, row: Row, before: Look | None, look: Look) -> Hold:
+    def _begun(self, row: Row, look: Look) -> Hold:
         holder = str(row["worker"])
-        # It was made under a command of its holder, behind the last snapshot that does not show it.
+        # Its holder may have looked at the clock at any time of its command, and have committed the claim later.
         commands = (c.seq for c in reversed(self._index.commands) if c.proc == holder and c.seq < look.seq)
-        since = max(before.seq if before else -1, next(commands, -1))
+        since = next(commands, -1)
         record = (str(row["object"]), str(row["record"]))
         made = tuple(self._index.clocks_within(since, look.seq))
         return Hold(row["attempt"], record, holder, row["claim"], str(row["lane"]), row, look, look, None, made)
 
     def over(self, hold: Hold, clock: Clock) -> bool:
         """Whether the lease may be over by a clock: by attested wall time, or by elapsed time."""
-        wall = clock.wall_ms >= min(c.wall_ms for c in hold.made) + self._lease_ms
-        return (clock.trusted and wall) or clock.mono_ms >= min(c.mono_ms for c in hold.made) + self._lease_ms
+        lasts = self._lease_ms - _READINGS_MS
+        wall = clock.wall_ms >= min(c.wall_ms for c in hold.made) + lasts
+        return (clock.trusted and wall) or clock.mono_ms >= min(c.mono_ms for c in hold.made) + lasts
 
     def over_within(self, hold: Hold, start: int, end: int) -> bool:
         """Whether it may have been over at any time between two events."""
         return any(self.over(hold, clock) for clock in self._index.clocks_within(start, end))
 
     def long_over(self, hold: Hold, seq: int) -> bool:
-        """Whether it is certainly over, by a whole lease more, so that no margin for clocks that differ counts."""
+        """Whether it is over by every clock, and by a whole lease more: a margin for clocks that differ is nobody's."""
         clock = self._index.clock_at(seq)
-        return clock.trusted and clock.wall_ms >= self._due(hold) + self._lease_ms
+        gone = clock.mono_ms >= max(c.mono_ms for c in hold.made) + 2 * self._lease_ms
+        return gone and clock.trusted and clock.wall_ms >= self._due(hold) + self._lease_ms
 
     def moment(self, hold: Hold, seq: int) -> str | None:
         """Where in the lease an event stands, or None in between: inside, nearly-over, over, or in-doubt."""
@@ -218,9 +221,7 @@ def _left_behind(index: Index, leases: Leases, hold: Hold) -> Iterator[Violation
     wanted = {"push.work"} if hold.lane == _DEFERRED else {"push.work", "recover", "push.trigger"}
     came: set[str] = set()
     for command in asked:
-        if command.cmd == "push.trigger" and record_of(command) == hold.record:
-            came.add(command.cmd)
-        elif _done(command) and _consumes(index, command):
+        if record_of(command) == hold.record if command.cmd == "push.trigger" else _consumes(index, command):
             came.add(command.cmd)
         look = index.look_after(command.until)
         if wanted <= came and look is not None and look.seq <= hold.last.seq:
@@ -234,7 +235,9 @@ def _left_behind(index: Index, leases: Leases, hold: Hold) -> Iterator[Violation
 
 
 def _consumes(index: Index, command: Command) -> bool:
-    """Whether a pass may take up rows of every lane: the narrow worker does where there is no general one."""
+    """Whether a pass has done what takes rows up: the narrow worker's does where there is no general one."""
+    if not _done(command):
+        return False
     if command.cmd == "push.work" and command.args.get("kind") == "narrow":
         return not index.started_with(command.proc, command.seq)["workers"]["general"]
     return command.cmd in ("push.work", "recover")
