@@ -60,7 +60,7 @@ SHOWS: Mapping[str, tuple[Mapping[str, Any], tuple[Op, ...]]] = {
     "gives-back": (ASSOCIATION, unready("narrow")),
     "lease-over-costs-nothing": (
         CONFIG,
-        (*START, pause("dispatch.checkpoint:begin"), save("w1", "r1"), time(PAST_LEASE_MS), FREE),
+        (*START, pause("dispatch.claim:committed"), save("w1", "r1"), time(PAST_LEASE_MS), FREE),
     ),
     "exclusive-workers": (ASSOCIATION, (*unready(), work("w1", "narrow"))),
     "supersedes-and-reserves": (

@@ -157,7 +157,7 @@ def back_to_pending_through_lease_expiry_alone(index: Index) -> Iterator[Finding
         if not hold.unsent:
             continue
         for pass_ in _passes(index, hold):
-            yield from (Met(cell) for cell in _cells(leases, hold, pass_))
+            yield from (Met(cell) for cell in _cells(index, leases, hold, pass_))
         if _taken(leases, hold) and hold.ended is not None:
             now = next((row["state"] for row in attempts(hold.ended) if row["attempt"] == hold.attempt), "gone")
             yield Violation(
@@ -191,7 +191,7 @@ def _done(command: Command) -> bool:
     return command.outcome == "done" and command.result.get("status") == "done"
 
 
-def _cells(leases: Leases, hold: Hold, pass_: Command) -> Iterator[str]:
+def _cells(index: Index, leases: Leases, hold: Hold, pass_: Command) -> Iterator[str]:
     moment = leases.moment(hold, pass_.seq)
     stands = leases.stands(hold, pass_.seq, pass_.until)
     who = "recovery" if pass_.cmd == "recover" else "worker" if pass_.args.get("kind") == "general" else "narrow"
@@ -199,12 +199,16 @@ def _cells(leases: Leases, hold: Hold, pass_: Command) -> Iterator[str]:
     mine = {"worker": True, "narrow": hold.lane == _DEFERRED, "recovery": hold.lane != _DEFERRED}[who]
     if moment is None or not mine:
         return
-    if moment == "in-doubt":
-        yield moment
-    elif stands == "dead":
-        yield f"{who}-{moment}"
-    elif stands == "paused":
+    if stands == "dead" and _crashed(index, hold):
+        yield moment if moment == "in-doubt" else f"{who}-{moment}"
+    elif stands == "paused" and moment != "in-doubt":
         yield f"living-{moment}"
+
+
+def _crashed(index: Index, hold: Hold) -> bool:
+    """Whether the holder died right behind a commit of the very command under which it had claimed."""
+    claiming = [c for c in index.commands if c.proc == hold.holder and c.seq < hold.first.seq][-1:]
+    return any(c in claiming and fault.point.endswith(":committed") for fault, c in index.crashes)
 
 
 def _left_behind(index: Index, leases: Leases, hold: Hold) -> Iterator[Violation]:
