@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from conformance.kit import Ports, Setup
 from reference_impl.connector.dispatch import Dispatcher
+from reference_impl.connector.ledger import Ledger
 from reference_impl.connector.model import Attempt
-from reference_impl.planting import Collection
+from reference_impl.connector.runtime import Connector
+from reference_impl.planting import HOST, Collection
+from reference_impl.store import Store
+from statemachines.spec import Spec
 
 FIELD = Collection("connector-push")
 
@@ -21,3 +28,24 @@ class SentAgainByNextPass(Dispatcher):
         with self._store.transaction("dispatch.again") as tx:
             tx.execute(f"{again} WHERE attempt = ? AND remote_id IS NULL", (held.attempt,))
         return "retrying"
+
+
+class _OwnClaims(Ledger):
+    worker = ""
+
+    def attempts_in(self, step: str, states: Sequence[str], lanes: Sequence[str]) -> list[Attempt]:
+        sql = "SELECT attempt FROM attempts WHERE claim IS NULL OR worker = ?"
+        mine = {row[0] for row in self.store.read(step, sql, (self.worker,))}
+        return [attempt for attempt in super().attempts_in(step, states, lanes) if attempt.attempt in mine]
+
+
+@FIELD.plant("field-br07-claims-found-by-name", names="ATT-040", part=HOST)
+class ClaimsFoundByName(Connector):
+    """BR-07: a worker looks for claims under its own name alone, so that those of a dead worker are never found."""
+
+    ledger_class = _OwnClaims
+
+    def __init__(self, setup: Setup, ports: Ports, store: Store, spec: Spec) -> None:
+        super().__init__(setup, ports, store, spec)
+        if isinstance(self.ledger, _OwnClaims):
+            self.ledger.worker = ports.actor

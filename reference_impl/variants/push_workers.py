@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from conformance.kit import AckLost, StoreFailed
-from reference_impl.connector.dispatch import Dispatcher, Result
+from reference_impl.connector.dispatch import FIT, Dispatcher, Result
 from reference_impl.connector.ledger import FREE
 from reference_impl.connector.model import CONFIGURED, DEFERRED, Attempt, Raw
 from reference_impl.connector.policy import Policy
@@ -19,6 +19,7 @@ from reference_impl.store import Transaction
 WORKERS = Collection("connector-push")
 
 _RESUMES = "who resumes a configured pending attempt, or recovers an expired configured claim"
+_LEASE = "lease clock, renewal and fencing"
 _WAITS = "how a claimed attempt waits for its association target"
 
 
@@ -129,6 +130,19 @@ class GivesBack(Connector):
 
     worker_class = _ClaimsUnready
     dispatcher_class = _GivesBack
+
+
+@WORKERS.plant("lease-over-costs-nothing", names=f"{_LEASE}/r3", part="dispatcher")
+class LeaseOverCostsNothing(Dispatcher):
+    """Writes its checkpoint under its token alone, as long as nobody has taken the row, its lease being over or not."""
+
+    def checkpoint(self, attempt: str, claim: str) -> bool:
+        now = self._ports.clock.now("dispatch.checkpoint")
+        when = f"io_started_at IS NULL AND {FIT}"
+        with self._store.transaction("dispatch.checkpoint") as tx:
+            return self._ledger.move(
+                tx, attempt, "write_checkpoint", held_by=claim, when=when, io_started_at=now.wall_ms, sends=1
+            )
 
 
 @WORKERS.plant("exclusive-workers", names="two workers at once and switching modes/r1", part="worker")

@@ -20,6 +20,10 @@ def crash(point: str) -> Op:
     return Op("arm", {"proc": "w1", "point": point, "nth": 1, "action": "crash"})
 
 
+def pause(point: str) -> Op:
+    return Op("arm", {"proc": "w1", "point": point, "nth": 1, "action": "pause"})
+
+
 def unready(*kinds: str) -> tuple[Op, ...]:
     """A contact whose account is not linked when a worker comes."""
     first = (start("w1"), write("w1", "a1", source_object="Account"), write("w1", "r1", AccountId="a1"))
@@ -54,6 +58,10 @@ SHOWS: Mapping[str, tuple[Mapping[str, Any], tuple[Op, ...]]] = {
     ),
     "waits-out-lease": (ASSOCIATION, unready("narrow")),
     "gives-back": (ASSOCIATION, unready("narrow")),
+    "lease-over-costs-nothing": (
+        CONFIG,
+        (*START, pause("dispatch.claim:committed"), save("w1", "r1"), time(PAST_LEASE_MS), FREE),
+    ),
     "exclusive-workers": (ASSOCIATION, (*unready(), work("w1", "narrow"))),
     "supersedes-and-reserves": (
         CONFIG,

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from conformance.checkers.timeline import Command, Connection, Fault, Look, Timeline
-from conformance.history import History
+from conformance.history import Event, History
 
 ACTIVE: Final = (
     "pending",
@@ -48,6 +48,16 @@ class Replay:
     again: Connection
 
 
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The time as the suite gives it from one event on."""
+
+    seq: int
+    wall_ms: int
+    mono_ms: int
+    trusted: bool
+
+
 def attempts(look: Look | None, record: Record | None = None) -> list[Row]:
     """The attempt rows of one snapshot, of one record or of all."""
     rows = look.kinds.get("attempts", ()) if look else ()
@@ -71,6 +81,18 @@ class Index(Timeline):
                 marker = command.args["fields"].get("marker")
                 if isinstance(marker, str):
                     self._markers[marker] = (command.args["object"], command.args["id"])
+        self.clocks = [found for event in history.events if (found := _clock(event)) is not None]
+        #: (place, process, kind) of everything that a process is seen in; of a fault its action.
+        self.acts = [(e.seq, e.proc, str(e.data.get("action", e.kind))) for e in history.events if e.proc]
+
+    def clock_at(self, seq: int) -> Clock:
+        """The time at an event."""
+        return next(clock for clock in reversed(self.clocks) if clock.seq < seq)
+
+    def clocks_within(self, start: int, end: int) -> list[Clock]:
+        """Every time that it was between two events."""
+        before = [clock for clock in self.clocks if clock.seq <= start][-1:]
+        return [*before, *(clock for clock in self.clocks if start < clock.seq < end)]
 
     @cached_property
     def saves(self) -> list[Command]:
@@ -265,6 +287,17 @@ class Index(Timeline):
         if delivered and not self.looks and first.command is not None and first.command.outcome == "done":
             return "told"
         return "unknown"
+
+
+def _clock(event: Event) -> Clock | None:
+    """The time that an event tells, or None."""
+    if (event.cls, event.kind) == ("suite", "time"):
+        told = event.data
+    elif (event.cls, event.kind) == ("suite", "config"):
+        told = event.data["clock"]
+    else:
+        return None
+    return Clock(event.seq, told["wall_ms"], told["mono_ms"], told["trusted"])
 
 
 def declares_replay(config: Mapping[str, Any], path: str | None) -> bool:

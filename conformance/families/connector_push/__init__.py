@@ -5,6 +5,7 @@ from conformance.families.base import Family
 from conformance.families.connector_push.contract import PushContract
 from conformance.families.connector_push.lazy import LAZY
 from conformance.families.connector_push.scenarios import SCENARIOS, TAIL
+from conformance.families.connector_push.scenarios_edges import EDGES
 from conformance.families.connector_push.scenarios_lane import LANE_SCENARIOS
 from conformance.families.connector_push.scenarios_replay import REPLAYS
 from conformance.families.connector_push.scenarios_slots import SLOTS
@@ -12,7 +13,7 @@ from conformance.families.connector_push.walks import WALK
 
 CONNECTOR_PUSH = Family(
     id="connector-push",
-    scenarios=(*SCENARIOS, *LANE_SCENARIOS, *REPLAYS, *SLOTS),
+    scenarios=(*SCENARIOS, *LANE_SCENARIOS, *REPLAYS, *SLOTS, *EDGES),
     tail=TAIL,
     contract=PushContract,
     checkers=CHECKERS,

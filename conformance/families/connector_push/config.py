@@ -9,13 +9,17 @@ LEASE_MS: Final = 30_000
 REQUEST_MS: Final = 120_000
 #: More than one lease: whatever was held has run out.
 PAST_LEASE_MS: Final = LEASE_MS + 5_000
+#: A claim is well inside its lease.
+INSIDE_MS: Final = LEASE_MS // 3
+#: A lease that lasts no longer than this is nearly over.
+MARGIN_MS: Final = 1_000
 REPLAY_HEADER: Final = "Idempotency-Key"
 
 
 def config(**changes: Any) -> dict[str, Any]:
     """One pack with a contact action.
 
-    ``changes`` go by name: dispatch, replay, mappings, generation, association, form (of remote ids).
+    ``changes`` go by name: dispatch, replay, mappings, generation, association, form (of remote ids), general (worker).
     """
     contact = {
         "slot": "act-contact",
@@ -83,7 +87,7 @@ def config(**changes: Any) -> dict[str, Any]:
                 "records": "all",
             }
         ],
-        "workers": {"general": True, "lease_ms": LEASE_MS, "request_ms": REQUEST_MS},
+        "workers": {"general": changes.get("general", True), "lease_ms": LEASE_MS, "request_ms": REQUEST_MS},
     }
 
 
@@ -114,5 +118,7 @@ REPLAY_EDITED: Final = config(
 #: The secret behind the credential was replaced: a reserved attempt must not go out under it.
 ROTATED: Final = config(dispatch="asynchronous", generation=2)
 ASSOCIATION: Final = config(association=True)
+#: The general worker is switched off, and the narrow one serves the deferred lane.
+NARROW: Final = config(association=True, general=False)
 #: Remote ids that differ in case alone are one.
 FOLDED: Final = config(form="case_insensitive")
