@@ -21,7 +21,7 @@ _EARLY_MS: Final = 2_000
 
 
 # Given a claim whose lease ends in a second; when recovery runs or another worker polls; then it is taken back.
-@SETTLE_EDGES.plant("lease-over-early", names="SETTLE-040", part="reaper")
+@SETTLE_EDGES.plant("lane-lease-over-early", names="SETTLE-040", part="reaper")
 class LeaseOverEarly(Reaper):
     """Allows for clocks that disagree, on the wrong side."""
 
