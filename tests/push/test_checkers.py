@@ -247,6 +247,10 @@ MUTANTS: tuple[tuple[str, str, Edit], ...] = (
     ("ATT-015", "taken", lambda events: drop(lambda e: e.cls == "wire")(
         rows(set_attempt(state="processing", worker="w3"), when=is_finalized)(events)
     )),
+    ("POST-020", "plain", again(after=anything, command="push.work")),
+    ("POST-020", "plain", lambda events: [
+        e for e in again(after=anything, command="push.work")(events) if e.cls != "rows"
+    ]),
     ("POST-023", "refused", again(after=saved)),
     ("POST-023", "refused", in_last_answer),
     ("POST-023", "failed-again", in_last_answer),
@@ -279,6 +283,9 @@ NEAR_MISSES: tuple[tuple[str, str, Edit], ...] = (
     ("ATT-004", "superseded", drop(lambda e: e.cls == "note")),
     ("ATT-015", "taken", drop(lambda e: e.cls == "note")),
     ("ATT-016", "lost", rows(set_attempt(io_started_at=1), when=late)),
+    # Its process had begun to send before there was a link.
+    ("POST-020", "lost", again(after=saved)),
+    ("POST-020", "plain", lambda events: rows(no_link)(again(after=anything, command="push.work")(events))),
     ("POST-023", "superseded", rows(lambda _: None)),
     ("POST-023", "failed-again", drop(lambda e: e.cls == "note")),
     ("ATT-016", "stopped", drop(lambda e: e.cls == "note")),

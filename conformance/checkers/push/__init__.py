@@ -1,7 +1,13 @@
 """Checkers of connector push, one per live requirement, over one index of a connector-push history."""
 
-from conformance.checkers.push import attempt, claim, lease, locator, replay, writeback
+import importlib
+import pkgutil
+
 from conformance.checkers.push.index import Index
 from conformance.checkers.push.registry import CHECKERS
 
-__all__ = ["CHECKERS", "Index", "attempt", "claim", "lease", "locator", "replay", "writeback"]
+for _module in pkgutil.iter_modules(__path__):
+    # A module registers its checkers when it is imported.
+    importlib.import_module(f"{__name__}.{_module.name}")
+
+__all__ = ["CHECKERS", "Index"]
