@@ -191,22 +191,26 @@ def _preempted(program: Program, point: Point, action: str = "pause") -> tuple[t
 
 
 def faults_under_preemption(material: Material) -> Iterator[Program]:
-    """Pairs: one preemption and, later in the same process, one fault of the store."""
-    program, scenario, ends = material.program, material.scenario, material.ends
-    for name, second in scenario.seconds.items():
-        points = material.points
-        for index, point in enumerate(points):
+    """Pairs: one preemption and, later in the same process, one fault of the store.
+
+    Which calls come later is recorded with the second actor at work, since it may change them: who finds its key taken
+    writes nothing any more, and who has lost a race looks once more.
+    """
+    for name, second in material.scenario.seconds.items():
+        for point in material.points:
             if point.point.rpartition(":")[2] not in PAUSABLE:
                 continue
-            for later in points[index + 1 :]:
+            ops, at = _preempted(material.program, point)
+            resumed = (*ops[:at], *second, Op("resume", {"proc": point.proc}), *ops[at:])
+            met = material.record(material.program.with_ops("", resumed))
+            for later in met.points:
+                if later.proc != point.proc or later.op_index < at + len(second):
+                    continue
                 for action, world in _FAULTS.get(later.point.rpartition(":")[2], ()):
-                    ops = list(_insert_after_start(program.ops, later, _arm(later, action, world)))
-                    ops = list(_insert_after_start(tuple(ops), point, _arm(point, "pause", None)))
-                    at = point.op_index + 3
-                    ops[at:at] = [*second, Op("resume", {"proc": point.proc})]
+                    both = _insert_after_start(met.program.ops, later, _arm(later, action, world))
                     fault = f"{later.point}#{later.nth}@{action}{'-' + world if world else ''}"
                     suffix = f"/{point.proc}.{point.point}#{point.nth}@pause+{name}/{fault}/continue"
-                    yield program.with_ops(suffix, (*ops, *ends["continue"]))
+                    yield material.program.with_ops(suffix, (*both, *material.ends["continue"]))
 
 
 def _while_held(
