@@ -10,6 +10,7 @@ from reference_impl.planting import Collection
 from reference_impl.settle.claim import Claimer, Reaper
 from reference_impl.settle.enqueue import Enqueuer, Incoming
 from reference_impl.settle.lane import Lane
+from reference_impl.settle.ledger import ANY
 from reference_impl.settle.metrics import Gauge
 from reference_impl.settle.model import Event
 from reference_impl.store import Row, Transaction
@@ -95,3 +96,34 @@ class DueEarly(Gauge):
     """Counts what comes due until the next look."""
 
     due = f"w.state = 'pending' AND (w.run_after IS NULL OR w.run_after - {_EARLY_MS} <= ?)"
+
+
+# Given a recovery that found a claim whose lease was over; when another worker has claimed the row before it writes;
+# then that claim is taken back.
+@SETTLE_EDGES.plant("takes-back-what-it-found", names="SETTLE-040", part="reaper")
+class TakesBackWhatItFound(Reaper):
+    """Writes by Event id alone what it found to be over when it looked."""
+
+    def reap(self, scan: str, reclaim: str) -> int:
+        count = 0
+        for row in self.lapsed(scan, self._ports.clock.now(scan)):
+            trigger, values = self.fate(row)
+            with self._store.transaction(reclaim) as tx:
+                count += self._ledger.move(tx, row["event"], trigger, held_by=ANY, item={}, **values)
+        return count
+
+
+class _NewestFirstLane(Lane):
+    def select(self, now_ms: int, coalesces: bool, named: int | None = None) -> Event | None:
+        first = self.turn()
+        if coalesces or named is not None or first is None or not first.due(now_ms):
+            return super().select(now_ms, coalesces, named)
+        return self.events[self.sequence(e for e in self.events.values() if e.due(now_ms))[-1]]
+
+
+# Given two rows of mode each; when a worker polls; then the later one is executed first.
+@SETTLE_EDGES.plant("each-newest-first", names="SETTLE-037", part="claimer")
+class EachNewestFirst(Claimer):
+    """Takes the newest row up first in every mode, as those that coalesce do."""
+
+    lane_class = _NewestFirstLane

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from conformance.history import Event
 from conformance.outcome import weigh
 from tests.settle.edits import Edit, answer, edited, named, passing
 from tests.settle.runs import FAMILY
@@ -16,6 +17,16 @@ def case(scenario: str, *edits: Edit) -> Case:
 def claimed(nth: int, event: int) -> Edit:
     """The nth claim was granted for this Event."""
     return answer("lane.claim", nth, status="claimed", event=event)
+
+
+def asked(nth: int, event: int) -> Edit:
+    """The nth claim asked for this Event by its name."""
+
+    def edit(events: list[Event]) -> None:
+        commands = [e for e in events if e.kind == "command" and e.data["cmd"] == "lane.claim"]
+        commands[nth - 1].data["args"]["event"] = event
+
+    return edit
 
 
 def only_the_mutants_break(requirement: str, mutants: tuple[Case, ...], near: tuple[Case, ...]) -> None:

@@ -63,6 +63,7 @@ def a_running_lease_is_respected(index: Index) -> Iterator[Finding]:
     Nobody concludes from a wall clock that is not trusted that a lease is over. What the holder reports counts.
     """
     yield from _refused(index)
+    yield from _taken_back_unseen(index)
     for command in index.commands:
         if command.cmd not in ("recover", "lane.claim") or command.outcome != "done" or not alone(index, command):
             continue
@@ -85,6 +86,30 @@ def a_running_lease_is_respected(index: Index) -> Iterator[Finding]:
                 stands = "gone" if after is None else after.state
                 yield Violation(
                     f"row {event.id} stays in the hands of {holder.proc}", f"it is {stands}", command.until, "rows"
+                )
+                return
+
+
+def _taken_back_unseen(index: Index) -> Iterator[Finding]:
+    """A recovery that met a lease over goes on when another worker has claimed the row: that claim is a new one."""
+    for command in (c for c in index.commands if c.cmd == "recover" and c.outcome == "done"):
+        for attempt in index.attempts:
+            claim = attempt.claim
+            within = command.seq < claim.seq and claim.until < command.until and attempt.proc != command.proc
+            ended = any(f.seq < command.until for f in attempt.finishes) or any(
+                claim.seq < at < command.until and proc == attempt.proc for at, proc in index.kills
+            )
+            over = index.now(claim.seq) + index.lease_ms <= index.now(command.until) + SLACK_MS
+            if not within or ended or over:
+                continue
+            yield Met("claimed-meanwhile")
+            held, after = (index.result_view(c).events.get(attempt.head) for c in (claim, command))
+            if held is None or after is None or after.state != "processing" or after.token != held.token:
+                yield Violation(
+                    f"row {attempt.head} stays in the hands of {attempt.proc}, which claimed it meanwhile",
+                    f"it is {'gone' if after is None else after.state}",
+                    command.until,
+                    "rows",
                 )
                 return
 

@@ -74,6 +74,16 @@ def _other_than_before(index: Index, attempt: Attempt, mode: str, pending: list[
     if head is None:
         return None
     earlier = {e.id for e in pending if precedes(e.key, head.key)}
+    now = index.now(attempt.claim.until)
+    # Where nothing is collapsed, a row that stands ahead is executed first, unless it waits for its backoff.
+    ahead = {e.id for e in pending if e.id in earlier and (e.not_before or 0) <= now - SLACK_MS}
+    if mode == "each" and ahead and "event" not in attempt.claim.args:
+        return Violation(
+            f"row {_list(ahead)} ahead of row {head.id} in mode each, as before",
+            f"row {head.id} was claimed",
+            attempt.claim.until,
+            "answer",
+        )
     taken = set(attempt.input or ()) - {head.id}
     after = index.result_view(attempt.claim)
     skipped = {e.id for e in map(after.events.get, earlier) if e is not None and e.state == "skipped"}

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from conformance.families.settle_lanes.commands import claim, deliver, execute, finish, metrics, read
-from conformance.families.settle_lanes.config import BACKOFF_MS, LEASE_MS, MARGIN_MS, PAST_WINDOW_MS, WINDOW_MS
+from conformance.families.settle_lanes.commands import claim, deliver, execute, finish, load, metrics, read, row
+from conformance.families.settle_lanes.config import (
+    BACKOFF_MS,
+    LEASE_MS,
+    MARGIN_MS,
+    PAST_LEASE_MS,
+    PAST_WINDOW_MS,
+    WINDOW_MS,
+)
 from conformance.families.settle_lanes.scenarios import scenario
-from conformance.search.program import recover, start, time
+from conformance.search.program import kill, recover, start, time
 
 EDGES: Final = (
     scenario(
@@ -51,5 +58,18 @@ EDGES: Final = (
         start("w2"),
         *execute("w2"),
         finish("w1"),
+    ),
+    # Another recovery and another worker are at the row at every point of a recovery that found it.
+    scenario(
+        "claimed-under-recovery",
+        start("s1"),
+        load("s1", row(1, 1, 1)),
+        start("w1"),
+        claim("w1"),
+        kill("w1"),
+        time(PAST_LEASE_MS),
+        start("r1"),
+        recover("r1"),
+        claimed=(start("r2"), recover("r2"), start("w2"), claim("w2"), read("w2")),
     ),
 )
