@@ -52,7 +52,7 @@ def talk(
         assert found.identity is not None
         family = _family(families, found.identity, wanted)
         scenario = family.scenarios[0]
-        for title, rung, ops in _acts(scenario, found.identity.rung):
+        for title, rung, ops in _acts(scenario, found.identity.rung, remote=family.walk.remote):
             act(title)
             stage.play(family, scenario, ops, rung)
     except DriverProblem as problem:
@@ -73,11 +73,15 @@ def _family(families: dict[str, Family], identity: Identity, wanted: str | None)
     return chosen
 
 
-def _acts(scenario: Scenario, rung: str) -> Iterator[tuple[str, str, tuple[Op, ...]]]:
+def _acts(scenario: Scenario, rung: str, *, remote: bool) -> Iterator[tuple[str, str, tuple[Op, ...]]]:
     """(title, rung to play it at, steps): everything of L0, then once with the rows and the time of L1."""
     yield "one effect, then recovery and the same request in another process", "L0", (*scenario.ops, *scenario.retry)
-    crash = (script("hold"), *scenario.ops, kill(scenario.victim), *scenario.retry)
-    yield "a kill while the remote holds the request, then recovery and the same request", "L0", crash
+    crash = (*scenario.ops, kill(scenario.victim), *scenario.retry)
+    if remote:
+        held = "a kill while the remote holds the request, then recovery and the same request"
+        yield held, "L0", (script("hold"), *crash)
+    else:
+        yield "a kill, then recovery and the same commands", "L0", crash
     if rung != "L0":
         yield "one effect with the rows and the time of L1", "L1", (*scenario.ops, SETTLE)
 

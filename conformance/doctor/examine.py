@@ -32,6 +32,12 @@ class Check:
     look: Callable[[Bench], Notes]
     needs: str = "effect"
     timed: bool = False
+    #: The title where the protocol has no remote; the same one if empty.
+    local: str = ""
+
+    def called(self, *, remote: bool) -> str:
+        """Its title in a protocol with a remote, or without."""
+        return self.title if remote else self.local or self.title
 
     def at(self, declared: str) -> str:
         """The rung to play it at."""
@@ -47,12 +53,19 @@ CHECKS: Final = (
     Check("unknown-command", "a command that does not exist", "L0", basics.unknown_command),
     Check("later-members", "members of a later version", "L0", basics.later_members),
     Check("survival", "state outlives a kill", "L0", basics.survival),
-    Check("kill", "a kill while the remote holds the request", "L0", basics.killed_while_held),
+    Check("kill", "a kill while the remote holds the request", "L0", basics.killed_while_held, local="a kill"),
     Check("snapshot", "rows are there, and stay as they are", "L1", durable.snapshot),
     Check("rows-survive", "rows outlive a kill", "L1", durable.rows_survive, needs="snapshot"),
     Check("listening", "set_time is answered while a command is under way", "L1", durable.listens),
     Check("clock", "time comes from set_time alone", "L1", durable.time_is_obeyed, needs="snapshot"),
-    Check("second-actor", "others act while the remote holds the request", "L0", basics.second_actor, timed=True),
+    Check(
+        "second-actor",
+        "others act while the remote holds the request",
+        "L0",
+        basics.second_actor,
+        timed=True,
+        local="others act, one behind the other",
+    ),
     Check("points", "every port call is announced, and stands where it says", "L2", points.announced),
     Check("claimed-points", "the points that hello names", "L2", points.claimed, needs="points"),
     Check("pauses", "pause and hang at each point", "L2", points.pauses, needs="points"),
@@ -140,9 +153,10 @@ def _family(
     for check in CHECKS:
         if check.rung > identity.rung:
             continue
-        begun(f"{family.id}: {check.title}")
+        title = check.called(remote=bench.remote)
+        begun(f"{family.id}: {title}")
         bench.rung = check.at(identity.rung)
-        about = (check.id, check.title, family.id, bench.rung)
+        about = (check.id, title, family.id, bench.rung)
         if check.needs in stopped:
             stopped[check.id] = stopped[check.needs]
             yield Checked(*about, NOT_TRIED, (), (f"it needs {stopped[check.id]!r}, which ended early",))

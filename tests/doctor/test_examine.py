@@ -339,6 +339,7 @@ def test_the_reference_is_fit(family: str) -> None:
     assert report.fit, report.to_json()
     assert (report.reached, report.exit, report.lift) == ("L2", 0, ())
     assert {c.id for c in report.checks if c.family == family} == {c.id for c in CHECKS}
+    assert any("remote" in c.title for c in report.checks) == FAMILIES[family].walk.remote
 
 
 def test_another_family_needs_nothing_new() -> None:
