@@ -68,6 +68,10 @@ class Contract(Protocol):
         """A definite refusal: evidence that no effect happened."""
         ...
 
+    def indefinite(self, parsed: Parsed, status: int) -> Reply:
+        """A complete answer with a status that proves nothing, whatever its body claims."""
+        ...
+
 
 #: A family's effect contract, made from every configuration document that a schedule uses.
 ContractOf = Callable[[Sequence[Mapping[str, Any]]], Contract]
@@ -90,6 +94,11 @@ class NoContract:
         """404."""
         del parsed, code
         return _plain(404, b"{}")
+
+    def indefinite(self, parsed: Parsed, status: int) -> Reply:
+        """An error and no more."""
+        del parsed
+        return plain_error(status)
 
 
 @dataclass(slots=True)
@@ -218,7 +227,7 @@ class Remote:
         if behaviour.kind == "definite-refusal":
             reply = self._contract.refusal(parsed, behaviour.code)
         elif behaviour.kind == "status":
-            reply = _plain(behaviour.status, b'{"error":"remote"}')
+            reply = self._contract.indefinite(parsed, behaviour.status)
         elif behaviour.kind == "part-done":
             reply = _plain(200, b'{"effect":"part","steps":{"first":"done","second":"failed"}}')
         elif behaviour.kind == "malformed":
@@ -244,6 +253,11 @@ class Remote:
         else:
             how, status = ("reset" if outcome.reset else "closed"), None
         self._recorder.add("wire", "response", conn.proc, conn=conn.number, how=how, status=status)
+
+
+def plain_error(status: int) -> Reply:
+    """A status with a body that claims nothing."""
+    return _plain(status, b'{"error":"remote"}')
 
 
 def _plain(status: int, body: bytes) -> Reply:

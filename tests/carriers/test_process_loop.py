@@ -42,7 +42,7 @@ def post(stage: Stage, link: Link, **args: Any) -> Any:
     ("behaviour", "seen"),
     [
         ("success", {"status": 200, "body": {"effect": "done", "id": "t1", "marker": "m1"}}),
-        ("status", {"status": 500, "body": {"error": "remote"}}),
+        ("status", {"status": 500, "body": {"effect": "none", "code": "not_allowed", "marker": "m1"}}),
         ("malformed", {"status": 200, "body": None}),
         ("partial", {"unknown": "partial"}),
         ("refuse-connection", {"unknown": "reset"}),

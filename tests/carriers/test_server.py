@@ -74,7 +74,7 @@ def parts(answer: bytes) -> tuple[bytes, dict[bytes, bytes], bytes]:
     [
         ("success", b"HTTP/1.1 200 OK", {"effect": "done", "id": "t1", "marker": "m1"}),
         ("definite-refusal", b"HTTP/1.1 422 Unprocessable Entity", {"effect": "none", "code": "not_allowed"}),
-        ("status", b"HTTP/1.1 500 Internal Server Error", {"error": "remote"}),
+        ("status", b"HTTP/1.1 500 Internal Server Error", {"effect": "none", "code": "not_allowed"}),
     ],
 )
 def test_whole_answers(kind: str, status: bytes, body: dict[str, str]) -> None:

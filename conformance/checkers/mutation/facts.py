@@ -121,6 +121,8 @@ class Connection:
     how: str | None = None
     status: int | None = None
     effect: str | None = None
+    #: The id of what a success has made.
+    identity: str | None = None
     end_seq: int = END
 
     @property

@@ -291,7 +291,7 @@ class Index:
         # Absent where a checker is shown no wire: then there is nothing that this could be the meaning of.
         connection = self._by_number.get(event.data["conn"])
         if connection is not None:
-            connection.effect = event.data["effect"]
+            connection.effect, connection.identity = event.data["effect"], event.data.get("identity")
 
     def _on_rows(self, event: Event) -> None:
         kinds = event.data["kinds"]

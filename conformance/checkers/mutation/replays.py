@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from conformance.checkers.base import Finding, Met, Violation
 from conformance.checkers.mutation.facts import TERMINAL, Command
@@ -52,6 +52,36 @@ def _names(observer: Command, attempt: object, original: str) -> Iterator[Violat
             observer.until,
             "answer",
         )
+
+
+@CHECKERS.checker("REPLAY-019", "suite", "wire", "answer", "rows")
+def replay_keeps_the_payload(index: Index) -> Iterator[Finding]:
+    """A replay or a wait that says applied has the result of the original, as its own caller was told or, where nobody
+    was, as the provider gave it.
+    """
+    answered = [(r.original, r.observer, False) for r in replays(index)]
+    waited = [(m.generation.owner, m.command, True) for m in index.slots.meetings if _waited(index, m)]
+    for original, observer, wait in (*answered, *waited):
+        if observer.classification != "applied" or index.connections_of(observer):
+            continue
+        shown = observer.result.get("result")
+        if original.classification == "applied":
+            yield Met("after-wait" if wait else "told")
+            wanted = original.result.get("result")
+        else:
+            made = next((c.identity for c in index.connections_of(original) if c.effect == "done"), None)
+            if made is None or original.outcome == "done":
+                continue
+            yield Met("unheard")
+            # What else the provider said is not in the evidence.
+            wanted, shown = made, shown.get("id") if isinstance(shown, Mapping) else None
+        if shown != wanted:
+            yield Violation(
+                f"the result of request {original.request_id} as it was, {wanted}",
+                f"the replay has {shown}",
+                observer.until,
+                "answer",
+            )
 
 
 def _waited(index: Index, meeting: Meeting) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.remote.remote import Parsed, Reply
+from conformance.remote.remote import Parsed, Reply, plain_error
 
 #: The source field whose value attributes a request to its record, by convention of the suite's configurations.
 MARKER = "marker"
@@ -91,6 +91,11 @@ class PushContract:
         rejections = self._route(parsed).rejections
         body = _json({"error": code})
         return Reply(rejections[0] if rejections else 422, body, len(body))
+
+    def indefinite(self, parsed: Parsed, status: int) -> Reply:
+        """A status that the profile does not declare, without an id."""
+        del parsed
+        return plain_error(status)
 
     def _route(self, parsed: Parsed) -> Route:
         for known in self._routes.values():

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 
-from conformance.remote.remote import Parsed, Reply
+from conformance.remote.remote import Parsed, Reply, plain_error
 
 _PREFIX = "/effect/"
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
@@ -38,6 +38,13 @@ class EffectContract:
     def refusal(self, parsed: Parsed, code: str) -> Reply:
         """The effect certainly did not happen."""
         return _json(422, {"effect": "none", "code": code, "marker": parsed.marker})
+
+    def indefinite(self, parsed: Parsed, status: int) -> Reply:
+        """A status that proves nothing; its body claims what would be definite under another, as a proxy's may."""
+        if status in (200, 422):
+            return plain_error(status)
+        claim = {"effect": "done", "id": "t0"} if status % 2 else {"effect": "none", "code": "not_allowed"}
+        return _json(status, {**claim, "marker": parsed.marker})
 
 
 def _json(status: int, value: dict[str, object]) -> Reply:
