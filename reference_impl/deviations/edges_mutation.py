@@ -7,7 +7,7 @@ from typing import Final
 
 from conformance.kit import Time
 from reference_impl.mutation_host.answers import Answer, Voice
-from reference_impl.mutation_host.dispatch import Dispatcher, Evidence
+from reference_impl.mutation_host.dispatch import Dispatcher, Evidence, NoRoom
 from reference_impl.mutation_host.host import MutationHost
 from reference_impl.mutation_host.keys import Observer
 from reference_impl.mutation_host.ledger import Ledger
@@ -87,3 +87,20 @@ class KeyFreeEarly(MutationHost):
 
     observer_class = _EarlyObserver
     dispatcher_class = _EarlyDispatcher
+
+
+class _LooksAheadDispatcher(Dispatcher):
+    room: int | None = None
+
+    def prepare(self, call: Call, attempt: str) -> Record | None:
+        with self._store.transaction("invoke.room") as tx:
+            full = self._ledger.is_full(tx, call.capacity)
+        if full and call.key is not None:
+            raise NoRoom
+        return super().prepare(replace(call, capacity=None), attempt)
+
+
+# Given room for one more key; when two candidates come at once; then both are let in.
+@MUTATION_EDGES.plant("room-looked-up-ahead", names="RET-026", part="dispatcher")
+class RoomLookedUpAhead(_LooksAheadDispatcher):
+    """Looks whether there is room ahead of the transaction that takes it."""

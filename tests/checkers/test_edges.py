@@ -1,15 +1,21 @@
-"""Edges of time: the service deadline (LIMIT-003) and the end of the retention (RET-012)."""
+"""Edges: the service deadline (LIMIT-003), the end of the retention (RET-012), the last room (RET-026), the result of a
+replay (REPLAY-019).
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import pytest
 
 from conformance.history import History
 from tests.checkers.histories import (
+    Kinds,
     answer_says,
     asked,
     at,
     changed,
+    edit_rows,
     history,
     insert,
     met,
@@ -94,3 +100,46 @@ def test_near_miss_the_retention_is_over() -> None:
     clock = h.events[at(h, "time")].data
     over = {name: clock[name] + 5_000 for name in ("wall_ms", "mono_ms")}
     assert "RET-012" not in named(with_connection(changed(h, at(h, "time"), **over), asked(h, "q5"), "w1", "m1"))
+
+
+ROOM = "edges/last-room/w1.invoke.prepare:begin#2@pause+rival/continue"
+
+
+def test_a_full_store_lets_a_new_key_in() -> None:
+    h = history("mutation/full-store")
+    assert met(h, "RET-026") == {"full", "at-once"}
+    assert "RET-026" in named(with_connection(h, asked(h, "q8"), "w2", "m1"))
+
+
+def test_two_at_once_are_let_into_the_last_room() -> None:
+    h = history(ROOM)
+    assert met(h, "RET-026") == {"at-once"}
+
+    def one_more(kinds: Kinds) -> Kinds:
+        rows = kinds["reservations"]
+        return {**kinds, "reservations": [*rows, {**rows[-1], "reservation": "r9", "key": "k9"}]}
+
+    assert "RET-026" in named(edit_rows(h, one_more, told(h, "q3")))
+
+
+def test_near_miss_a_key_that_is_known_comes_to_a_full_store() -> None:
+    h = history("mutation/full-store")
+    assert "RET-026" not in named(with_connection(h, asked(h, "q5"), "w2", "m1"))
+
+
+REPLAYED = "mutation/invoke-keyed"
+UNHEARD = "mutation/invoke-keyed/w1.invoke.settle:committed#1@crash/restart"
+
+
+@pytest.mark.parametrize("schedule", [REPLAYED, UNHEARD])
+@pytest.mark.parametrize("result", [None, {"id": "t9", "marker": "m1"}])
+def test_a_replay_with_another_result(schedule: str, result: Mapping[str, str] | None) -> None:
+    h = history(schedule)
+    assert met(h, "REPLAY-019") == {"told" if schedule == REPLAYED else "unheard"}
+    place = told(h, "q8")
+    assert "REPLAY-019" in named(changed(h, place, result={**h.events[place].data["result"], "result": result}))
+
+
+def test_near_miss_a_replay_of_what_nobody_knows_has_no_result() -> None:
+    h = history(f"{REPLAYED}/remote@apply-then-drop/continue")
+    assert met(h, "REPLAY-019") == set()

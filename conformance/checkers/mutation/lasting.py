@@ -1,4 +1,4 @@
-"""What nothing takes from a live reservation (KEY-008, RET-003, RET-007, RET-015, RET-025, RET-027)."""
+"""What nothing takes from a live reservation (KEY-008, RET-003, RET-007, RET-015, RET-025 to RET-027)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from conformance.checkers.base import Finding, Met, Violation
-from conformance.checkers.mutation.facts import Clock, Command
+from conformance.checkers.mutation.coordinates import Coordinates
+from conformance.checkers.mutation.facts import Clock, Command, Rows
 from conformance.checkers.mutation.fingerprint import CONFLICT, no_work
 from conformance.checkers.mutation.index import Index
 from conformance.checkers.mutation.registry import CHECKERS
@@ -157,14 +158,47 @@ def unresolved_keys_stay_indexed_over_a_restart(index: Index) -> Iterator[Findin
         yield from no_work(index, command, allowed)
 
 
+def _room(index: Index, command: Command, place: Coordinates) -> tuple[int, int] | None:
+    """(room, live reservations) of a bounded store to which a new key comes."""
+    room = command.config.get("capacity", {}).get("reservations")
+    before = index.rows_before(command.seq)
+    if not isinstance(room, int) or before is None or any(g.holds(command.seq) for g in index.slots.of(place)):
+        return None
+    return room, _live(before)
+
+
+def _live(rows: Rows) -> int:
+    return sum(row.get("state") != "Expired" for row in (rows.reservations or {}).values())
+
+
+@CHECKERS.checker("RET-026", "suite", "wire", "answer", "rows")
+def a_full_store_takes_no_new_key(index: Index) -> Iterator[Finding]:
+    """Whoever comes with a new key to a store without room is refused ahead of any dispatch, also of two at once."""
+    for command, place in index.slots.keyed():
+        found = _room(index, command, place)
+        if found is None or index.reconfigured(command):
+            continue
+        room, live = found
+        rivals = [c for c in index.during(command, frozenset({"host.invoke"})) if c.key not in (None, command.key)]
+        # What has expired may make room for it.
+        kept = all(index.slots.within_retention(g, command.until) for g in index.slots.generations.values())
+        if live >= room and kept:
+            yield Met("full")
+            yield from no_work(index, command, f"no dispatch of {command.request_id}: {live} of {room} keys are live")
+        elif live == room - 1 and rivals:
+            yield Met("at-once")
+            meanwhile = (r for r in index.rows if command.seq < r.seq <= index.seen_by(command))
+            over = next((r for r in meanwhile if _live(r) > room), None)
+            if over is not None:
+                yield Violation(f"room for {room} live keys", f"{_live(over)} are live", over.seq, "rows")
+
+
 @CHECKERS.checker("RET-027", "suite", "wire", "answer", "rows")
 def nothing_unresolved_is_evicted(index: Index) -> Iterator[Finding]:
     """A store without room keeps every unresolved key, whatever new key comes."""
     for command, place in index.slots.keyed():
-        room = command.config.get("capacity", {}).get("reservations")
-        before = index.rows_before(command.seq)
-        held = [r for r in (before.reservations or {}).values() if r.get("state") != "Expired"] if before else []
-        if not isinstance(room, int) or len(held) < room or any(g.holds(command.seq) for g in index.slots.of(place)):
+        found = _room(index, command, place)
+        if found is None or found[1] < found[0]:
             continue
         for generation in index.slots.generations.values():
             state, after = generation.holds(command.seq), generation.state(index.seen_by(command) + 1)

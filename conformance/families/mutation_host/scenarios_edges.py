@@ -26,6 +26,18 @@ def _edge(name: str, *ops: Op) -> Scenario:
     return Scenario(f"edges/{name}", FAMILY, CONFIG, ops, retry=RETRY_KEYED, remote_faults=False, strikes=frozenset())
 
 
+#: Room for one more key, and another candidate at every point of the one that comes first.
+_LAST_ROOM: Final = Scenario(
+    "edges/last-room",
+    FAMILY,
+    {**CONFIG, "capacity": {"reservations": 2}},
+    (start("w1"), ask("w1", "q1", "k1"), ask("w1", "q2", "k2")),
+    retry=RETRY_KEYED,
+    seconds={"rival": (start("w2"), ask("w2", "q3", "k3"))},
+    remote_faults=False,
+    strikes=frozenset(),
+)
+
 EDGES: Final = (
     _edge(
         "provider-in-time",
@@ -69,4 +81,5 @@ EDGES: Final = (
         time(2 * NEARLY_MS),
         time(DEADLINE_MS),
     ),
+    _LAST_ROOM,
 )
