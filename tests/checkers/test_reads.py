@@ -80,7 +80,7 @@ def _broken() -> list[History]:
         *broken_outcomes(),
         *broken_gate.broken(),
         *broken_keys.broken_keys(),
-        test_edges.ended_early(),
+        *test_edges.broken(),
     ]
 
 
