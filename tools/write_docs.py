@@ -83,7 +83,10 @@ SETTLE: Mapping[str, tuple[tuple[str, str], ...]] = {
 SEEN: Mapping[str, str] = {
     "success": "the definite success",
     "definite-refusal": "the definite refusal",
-    "status": "a complete answer with some other status, or 200 without `effect`; it proves nothing, whatever `effect` its body claims",
+    "status": (
+        "a complete answer with some other status, or 200 without `effect`; it proves nothing, whatever `effect` its"
+        " body claims"
+    ),
     "malformed": "a complete 200 whose body is no JSON",
     "partial": "fewer bytes than `Content-Length` says, then the end of the connection",
     "part-done": "a complete 200 that reports part of the work as done and part as failed",
