@@ -225,6 +225,10 @@ def late(event: Event) -> bool:
     return bool(event.data["why"] == "end")
 
 
+def answered(event: Event) -> bool:
+    return event.data["why"] in ("after answer", "end")
+
+
 def in_last_answer(events: list[Event]) -> list[Event]:
     """A second attempt appears with the last answer."""
     last = max(e.seq for e in events if e.cls == "rows" and e.data["why"] == "after answer")
@@ -247,6 +251,8 @@ MUTANTS: tuple[tuple[str, str, Edit], ...] = (
     ("ATT-015", "taken", lambda events: drop(lambda e: e.cls == "wire")(
         rows(set_attempt(state="processing", worker="w3"), when=is_finalized)(events)
     )),
+    ("ATT-043", "lost", rows(set_attempt(state="terminal_failed"), when=answered)),
+    ("ATT-043", "lost", rows(set_attempt(state="writeback_pending"), when=answered)),
     ("POST-020", "plain", again(after=anything, command="push.work")),
     ("POST-020", "plain", lambda events: [
         e for e in again(after=anything, command="push.work")(events) if e.cls != "rows"
@@ -283,6 +289,9 @@ NEAR_MISSES: tuple[tuple[str, str, Edit], ...] = (
     ("ATT-004", "superseded", drop(lambda e: e.cls == "note")),
     ("ATT-015", "taken", drop(lambda e: e.cls == "note")),
     ("ATT-016", "lost", rows(set_attempt(io_started_at=1), when=late)),
+    # Its attempt had not been sent; there is a contract, by which the request is sent once more.
+    ("ATT-043", "lost", rows(set_attempt(state="pending", io_started_at=None), when=answered)),
+    ("ATT-043", "replayed", rows(set_attempt(state="processing"), when=answered)),
     # Its process had begun to send before there was a link.
     ("POST-020", "lost", again(after=saved)),
     ("POST-020", "plain", lambda events: rows(no_link)(again(after=anything, command="push.work")(events))),

@@ -1,4 +1,4 @@
-"""The reference keeps the fourteen: nothing is named, nothing missed, every cell met, and only with its faults."""
+"""The reference keeps the fifteen: nothing is named, nothing missed, every cell met, and only with its faults."""
 
 from __future__ import annotations
 

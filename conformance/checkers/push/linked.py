@@ -26,10 +26,12 @@ def no_post_beside_a_finalized_link(index: Index) -> Iterator[Finding]:
                 yield Met("saved-again" if command.cmd == "push.trigger" else "worker")
                 if command.cmd == "push.trigger" and _edited_since(index, record, command):
                     yield Met("edited")
+            elif _linked_within(index, record, command):
+                yield Met("raced")
     again: list[Repeat | Replay] = [*index.repeats, *index.replays]
     for found in again:
-        # Who was on its way to the remote before could not see the link any more.
-        began = found.again.command.seq if found.again.command is not None else found.again.seq
+        # Who was on its way to the remote before, under a claim of its own, could not see the link any more.
+        began = found.again.command.seq if found.again.command is not None and _held(index, found) else found.again.seq
         if _linked_before(index, found.record, began, found.again):
             yield Violation(
                 f"no further create for record {found.record[1]}, which has its link",
@@ -37,6 +39,17 @@ def no_post_beside_a_finalized_link(index: Index) -> Iterator[Finding]:
                 found.again.seq,
                 "wire",
             )
+
+
+def _held(index: Index, found: Repeat | Replay) -> bool:
+    """Whether the process that sent again has had a claim on an attempt of the record in the course of its command.
+
+    Without rows nobody can tell, and it is taken to have had one.
+    """
+    again, command = found.again, found.again.command
+    looks = [look for look in index.looks if command is not None and command.seq < look.seq <= again.seq]
+    mine = (row for look in looks for row in attempts(look, found.record) if row["worker"] == again.proc)
+    return not index.looks or any(mine)
 
 
 def _tempted(index: Index, command: Command) -> list[Record]:
@@ -68,6 +81,17 @@ def _linked_before(index: Index, record: Record, seq: int, again: Connection | N
         and not index.superseded_between(record, c.seq, seq)
         for c in sent
     )
+
+
+def _linked_within(index: Index, record: Record, command: Command) -> bool:
+    """Whether another worker made the link of a record while this one stood ahead of a write, with nothing sent yet."""
+    stops = (f.seq for f in index.faults if f.command is command and f.action == "pause" and f.point.endswith(":begin"))
+    stood = next(stops, None)
+    if stood is None or any(c.seq < stood for c in index.connections_of(command)):
+        return False
+    within = (c for c in index.during(command, frozenset({"push.work"})) if c.seq > stood and c.outcome == "done")
+    shown = (index.look_after(c.until) for c in within)
+    return any(look is not None and _linked_before(index, record, look.seq + 1) for look in shown)
 
 
 def _edited_since(index: Index, record: Record, save: Command) -> bool:

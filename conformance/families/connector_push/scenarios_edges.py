@@ -22,6 +22,7 @@ from conformance.search.program import (
     SETTLE,
     Op,
     crash_after,
+    kill,
     pause_after,
     pause_before,
     recover,
@@ -171,4 +172,15 @@ EDGES: Final = (
     ),
     _sent("at-remote", ASYNC),
     _sent("contract", REPLAY),
+    # Two workers come to a request that may be repeated, and one is done with it at every point of the other.
+    Scenario(
+        "push/edge-replay-race",
+        FAMILY,
+        REPLAY,
+        (*_SAVED, script("hold"), work("s1"), kill("s1"), time(PAST_LEASE_MS), start("w1"), work("w1")),
+        retry=_retry(),
+        seconds={"other": (start("w2"), work("w2"))},
+        strikes=_AS_WRITTEN,
+        remote_faults=False,
+    ),
 )
