@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.kit import AckLost, StoreFailed, Time
 from reference_impl.mutation_host.answers import Answer, Voice
-from reference_impl.mutation_host.dispatch import Dispatcher, IndexUnreadable
+from reference_impl.mutation_host.dispatch import Dispatcher, IndexUnreadable, NoRoom
 from reference_impl.mutation_host.host import MutationHost
 from reference_impl.mutation_host.keys import CLASSIFICATION, Observer
 from reference_impl.mutation_host.ledger import Ledger
@@ -81,6 +81,8 @@ class IndexDecides(Dispatcher):
                 self._ledger.anchor(tx, call, attempt, self._worker)
                 self._ledger.reserve(tx, call, attempt, reservation)
                 free = True
+                if call.capacity is not None and self._ledger.is_full(tx, call.capacity + 1):
+                    raise NoRoom
         except sqlite3.IntegrityError:
             return self._holder(call, attempt)
         except StoreFailed as failure:
