@@ -41,3 +41,15 @@ def test_a_settlement_is_dated_when_its_time_was_read_though_it_is_written_a_day
     stop = Op("arm", {"proc": "w1", "point": "invoke.settle:begin", "nth": 1, "action": "pause"})
     late = (start("w1"), stop, invoke("w1", "q1", "m1", "k1"), time(PAST_RETENTION_MS), Op("resume", {"proc": "w1"}))
     assert named(*late, start("w2"), invoke("w2", "q2", "m1", "k1")) == ()
+
+
+def test_an_original_that_timed_out_ends_a_wait_at_once_though_its_caller_was_not_told_yet() -> None:
+    stop = Op("arm", {"proc": "w2", "point": "invoke.settle:committed", "nth": 1, "action": "pause"})
+    late = (start("w2"), stop, script("hold"), invoke("w2", "q2", "m2", "k2"), time(21_000), start("w1"))
+    assert named(*late, invoke("w1", "q4", "m2", "k2")) == ()
+
+
+def test_a_call_that_went_on_from_its_prepare_may_meet_its_deadline_behind_the_gate() -> None:
+    stop = Op("arm", {"proc": "w1", "point": "invoke.prepare:committed", "nth": 1, "action": "pause"})
+    sent = (start("w1"), stop, script("hold"), invoke("w1", "q1", "m1", "k1"), Op("resume", {"proc": "w1"}))
+    assert named(*sent, time(21_000)) == ()

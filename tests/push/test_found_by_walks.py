@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.families.connector_push import CONNECTOR_PUSH
 from conformance.families.connector_push.commands import delete, save, work, write
 from conformance.families.connector_push.config import ASYNC
-from conformance.families.connector_push.edits import FROZEN, edited
+from conformance.families.connector_push.edits import FROZEN, contract_declared, edited
 from conformance.outcome import run_schedule, weigh
 from conformance.search.execute import Execution
 from conformance.search.program import Op, Program, release, script, start, time
@@ -32,6 +32,13 @@ def test_a_contract_withdrawn_behind_the_reservation_is_the_one_that_was_frozen(
     begun = (start("w1", declared), start("w2"), start("s1"), write("s1", "r1", Name="name"))
     lost = (script("apply-then-drop"), save("s1", "r1"), start("w1", ASYNC), work("w1"))
     assert named(*begun, *lost, work("w2")) == ()
+
+
+def test_requests_of_which_nothing_was_read_may_be_under_any_contract_of_the_time() -> None:
+    declared = edited(ASYNC, contract_declared)
+    begun = (start("w1", declared), start("s1"), write("s1", "r1", Name="name"), save("s1", "r1"), start("w2"))
+    assert named(*begun, script("refuse-connection"), work("w2")) == ()
+    assert named(*begun, script("drop-before-read"), work("w2"), script("refuse-connection"), work("w2")) == ()
 
 
 def test_a_process_may_hold_the_contract_that_it_was_started_with() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from conformance.checkers.base import Finding, Met, Violation
-from conformance.checkers.mutation.facts import Clock, Command, Connection
+from conformance.checkers.mutation.facts import TERMINAL, Clock, Command, Connection
 from conformance.checkers.mutation.index import Index
 from conformance.checkers.mutation.keys import TICKS_MS
 from conformance.checkers.mutation.moments import DEADLINE_MS, made, states_before, told_cause, too_late
@@ -71,6 +71,10 @@ def _waits(index: Index, command: Command) -> Iterator[Finding]:
     if _nearly_over(index, command):
         yield Met("wait-in-time")
     if index.elapsed(command) >= DEADLINE_MS - TICKS_MS or original.until < command.until:
+        return
+    # An original that is settled, though its caller has not been told, ends the wait with what became of it.
+    late = too_late(index, original)
+    if (late is not None and late < command.until) or set(states_before(index, original, command.until)) & TERMINAL:
         return
     if told_cause(command) == "timeout":
         yield Violation(

@@ -268,6 +268,9 @@ class Index(Timeline):
 
     def _permitted(self, first: Connection, again: Connection) -> bool:
         """Whether a contract may permit the repetition: under one key, as far as anything of the first was read."""
+        if again.request_seq is None:
+            # Nothing of it was read: whether it bore the key is known to nobody.
+            return self.contract_at(first, first.path)
         unread = first.request_seq is None
         return again.key is not None and (unread or first.key == again.key) and self.contract_at(first, again.path)
 
@@ -301,10 +304,10 @@ def _clock(event: Event) -> Clock | None:
 
 
 def declares_replay(config: Mapping[str, Any], path: str | None) -> bool:
-    """Whether the profile behind a create route declares that the remote recognises a repetition."""
+    """Whether the profile behind a create route, or any where the route is not known, declares repetitions as safe."""
     for pack in config["packs"]:
         safe = {p["destination_slot"] for p in pack["profiles"] if p["replay"] is not None}
-        if any(a["create_path"] == path and a["destination_slot"] in safe for a in pack["actions"]):
+        if any(path in (None, a["create_path"]) and a["destination_slot"] in safe for a in pack["actions"]):
             return True
     return False
 
