@@ -14,7 +14,6 @@ from conformance.checkers.mutation.coordinates import namespace_of
 from conformance.checkers.mutation.facts import Command
 from conformance.checkers.mutation.fingerprint import no_work
 from conformance.checkers.mutation.index import Index
-from conformance.checkers.mutation.policy import Policy
 from conformance.checkers.mutation.registry import CHECKERS
 from conformance.checkers.mutation.slots import Generation
 
@@ -27,7 +26,7 @@ def denial(index: Index, command: Command, seq: int) -> str | None:
 
     A description that went stale is another matter.
     """
-    policy = Policy(index.config_at(seq), command.args["context"], command.request)
+    policy = command.under(index.config_at(seq))
     first = policy.first
     if first == "access":
         if policy.operation is None and policy.denial != "origin":
@@ -122,7 +121,7 @@ def _held(index: Index, command: Command) -> bool:
     """Whether the caller's key is held; where the call comes through an origin, by what came through it."""
     if not command.key or not command.config:
         return False
-    place = namespace_of(Policy(command.config, command.args["context"], command.request))
+    place = namespace_of(command.under(command.config))
     return any(g.at.namespace == place and g.holds(command.seq) for g in index.slots.under(command.key))
 
 
@@ -131,7 +130,7 @@ def a_used_key_looks_like_a_fresh_one(index: Index) -> Iterator[Finding]:
     """Who may invoke but not see results hears one and the same refusal, whatever became of the key before."""
     first: dict[str, tuple[str, Command]] = {}
     for command in index.invocations:
-        policy = Policy(command.config, command.args["context"], command.request) if command.config else None
+        policy = command.under(command.config) if command.config else None
         unseen = policy is not None and policy.refusals == ("access",) and policy.denial == "result"
         if policy is None or not unseen or not command.key or command.outcome != "done" or index.reconfigured(command):
             continue

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from conformance.checkers.mutation.access import denial
 from conformance.checkers.mutation.facts import Command
 from conformance.checkers.mutation.index import Index
-from conformance.checkers.mutation.policy import Policy
 
 _EQUAL = {"Pending": "pending_equal", "Replayable": "known_equal", "Quarantined": "quarantined_equal"}
 
@@ -21,7 +20,7 @@ def boundary_rows(index: Index) -> Iterator[str]:
         meeting = met.get(command.seq)
         if denial(index, command, command.seq) is not None:
             yield "access_denied"
-        elif Policy(command.config, command.args["context"], command.request).first == "freshness":
+        elif command.under(command.config).first == "freshness":
             yield "stale_revision"
         elif command.seq not in index.slots.at:
             continue

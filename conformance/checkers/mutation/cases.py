@@ -53,7 +53,7 @@ def make_cases(index: Index) -> tuple[Case, ...]:
     """The cases of a history, in order."""
     keyed: dict[tuple[str, str], list[Command]] = {}
     found = []
-    policies = [Policy(index.config_at(c.seq), c.args["context"], c.request) for c in index.invocations]
+    policies = [c.under(index.config_at(c.seq)) for c in index.invocations]
     for command, policy in zip(index.invocations, policies, strict=True):
         if command.key:
             keyed.setdefault((policy.namespace, command.key), []).append(command)

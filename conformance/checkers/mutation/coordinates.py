@@ -51,7 +51,7 @@ def coordinates(command: Command) -> Coordinates | None:
     """The coordinates of an invocation that is keyed and passes admission; None for every other command."""
     if not command.invokes or not command.config:
         return None
-    policy = Policy(command.config, command.args["context"], command.request)
+    policy = command.under(command.config)
     if policy.first is not None or policy.operation is None or not command.key:
         return None
     return Coordinates(
@@ -66,7 +66,7 @@ def admitted_operation(command: Command) -> Mapping[str, Any] | None:
     """The configured operation that an invocation is admitted to; None for every other command."""
     if not command.invokes or not command.config:
         return None
-    policy = Policy(command.config, command.args["context"], command.request)
+    policy = command.under(command.config)
     return policy.operation if policy.first is None else None
 
 

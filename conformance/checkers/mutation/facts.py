@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from conformance.checkers.mutation.policy import Policy
+
 TERMINAL: Final = frozenset({"Completed", "Failed", "Indeterminate", "Aborted"})
 #: The states that an attempt reaches only through its gate.
 OPENED: Final = frozenset({"Dispatching", "Completed", "Failed", "Indeterminate"})
@@ -25,6 +27,14 @@ class Command:
     until: int = END
     outcome: str = "open"
     result: Mapping[str, Any] = field(default_factory=dict)
+    _policies: dict[int, Policy] = field(default_factory=dict, repr=False)
+
+    def under(self, config: Mapping[str, Any]) -> Policy:
+        """What a configuration says of this invocation; asked by many checkers, and made once."""
+        known = self._policies.get(id(config))
+        if known is None or known.config is not config:
+            known = self._policies[id(config)] = Policy(config, self.args["context"], self.request)
+        return known
 
     @property
     def invokes(self) -> bool:

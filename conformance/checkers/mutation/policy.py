@@ -68,7 +68,7 @@ class Policy:
         """The row that decides; None for a call that is admitted."""
         return self.refusals[0] if self.refusals else None
 
-    @property
+    @cached_property
     def denial(self) -> str | None:
         """In what way the caller lacks access: ``origin``, ``caller``, ``operation``, ``result`` or ``connection``."""
         if not self._trusted:
@@ -91,7 +91,7 @@ class Policy:
         reached = any(c.get("connections") is None or connection in c["connections"] for c in entries)
         return None if reached else "connection"
 
-    @property
+    @cached_property
     def origin(self) -> Raw:
         """Where the call came in; directly where it does not say."""
         found: Raw = self.context.get("origin") or {"kind": "direct", "authority": self.config["instance"]}
@@ -125,7 +125,7 @@ class Policy:
             "route": _encode(routes) if origin["kind"] == "federated" else None,
         }
 
-    @property
+    @cached_property
     def namespace(self) -> str:
         """The caller's namespace: equal for callers that share keys."""
         return _encode([self.config["instance"], *(self.context.get(m) for m in _WHO), self.origin])

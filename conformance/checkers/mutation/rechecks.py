@@ -25,7 +25,7 @@ _APPROVAL: Final = frozenset({"approval_required", "approval_refused"})
 
 
 def _policy(index: Index, command: Command, seq: int) -> Policy:
-    return Policy(index.config_at(seq), command.args["context"], command.request)
+    return command.under(index.config_at(seq))
 
 
 def _reference(command: Command) -> str | None:
@@ -143,7 +143,7 @@ def a_replay_spends_no_other_claim(index: Index) -> Iterator[Finding]:
         if policy is None or not meeting.equal or mine in (None, its) or clock is None:
             continue
         presented = policy.presented(clock.wall_ms)
-        original = Policy(command.config, owner.args["context"], owner.request).presented(clock.wall_ms)
+        original = owner.under(command.config).presented(clock.wall_ms)
         over = original is None or "expiry" in original.fails
         if presented is not None and not presented.fails and over:
             yield Met("other-claim")

@@ -22,7 +22,6 @@ from conformance.checkers.mutation.observed import (
     wrong_row,
 )
 from conformance.checkers.mutation.outcome import REFUSED_WRITE, TERMINAL_WRITE
-from conformance.checkers.mutation.policy import Policy
 from conformance.checkers.mutation.registry import CHECKERS
 
 _INDETERMINATE = ("Indeterminate",)
@@ -155,7 +154,7 @@ def recovery_without_the_answer_is_unknown(index: Index) -> Iterator[Finding]:
                 continue
             cell = ("failed" if fault.action == "fail" else "rolled-back") + f"-{answer.effect}"
             lost |= {a: cell for a in index.attempts_of(command) if index.recovered_after(command.until)}
-            if Policy(index.config_at(command.seq), command.args["context"], command.request).mode == "event_claim":
+            if command.under(index.config_at(command.seq)).mode == "event_claim":
                 claimed |= set(index.attempts_of(command))
     for attempt, cell in lost.items():
         yield Met(cell)

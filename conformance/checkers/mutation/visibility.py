@@ -11,7 +11,6 @@ from conformance.checkers.mutation.access import denial, gone_before_a_replay, g
 from conformance.checkers.mutation.coordinates import namespace_of
 from conformance.checkers.mutation.facts import Command
 from conformance.checkers.mutation.index import Index
-from conformance.checkers.mutation.policy import Policy
 from conformance.checkers.mutation.registry import CHECKERS
 
 #: The state in which a key is held -> the cell.
@@ -89,7 +88,7 @@ def _admitted_before(index: Index, command: Command) -> bool:
 
 def _held(index: Index, command: Command) -> str | None:
     """How the caller's own key is held, as a cell."""
-    place = namespace_of(Policy(index.config_at(command.seq), command.args["context"], command.request))
+    place = namespace_of(command.under(index.config_at(command.seq)))
     states = (g.holds(command.seq) for g in index.slots.under(str(command.key)) if g.at.namespace == place)
     return next((_HELD[s] for s in states if s in _HELD), None)
 
