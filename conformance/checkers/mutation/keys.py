@@ -14,6 +14,8 @@ ANCHOR = ("mutation_attempt", None, "Prepared")
 RETENTION_MS = 86_400_000
 #: A host's clock runs ahead of the suite's base by the ticks of its own reads.
 TICKS_MS = 1_000
+#: What is left, in ms, of a deadline or a retention that is said to be nearly over.
+NEARLY_MS = 2_500
 
 
 @CHECKERS.checker("REPLAY-007", "suite", "answer", "rows")

@@ -8,12 +8,10 @@ from typing import Final
 from conformance.checkers.base import Finding, Met, Violation
 from conformance.checkers.mutation.facts import TERMINAL, Clock, Command, Connection
 from conformance.checkers.mutation.index import Index
-from conformance.checkers.mutation.keys import TICKS_MS
+from conformance.checkers.mutation.keys import NEARLY_MS, TICKS_MS
 from conformance.checkers.mutation.moments import DEADLINE_MS, made, states_before, told_cause, too_late
 from conformance.checkers.mutation.registry import CHECKERS
 
-#: What is left of a deadline that is said to be nearly over.
-_NEARLY_MS: Final = 2_500
 #: A call whose request leaves this long after its receipt tells which of the two a deadline is counted from.
 _LATER_MS: Final = 4_000
 
@@ -59,7 +57,7 @@ def _ahead(index: Index, command: Command) -> Iterator[Finding]:
 def _nearly_over(index: Index, command: Command) -> list[int]:
     """The events at which little was left of the deadline of a call that still went on."""
     passed = ((c.seq, _since(index, command, c)) for c in index.clocks_within(command))
-    return [seq for seq, ms in passed if DEADLINE_MS - _NEARLY_MS <= ms < DEADLINE_MS - TICKS_MS]
+    return [seq for seq, ms in passed if DEADLINE_MS - NEARLY_MS <= ms < DEADLINE_MS - TICKS_MS]
 
 
 def _waits(index: Index, command: Command) -> Iterator[Finding]:

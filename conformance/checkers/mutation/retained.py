@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from conformance.checkers.base import Finding, Met
 from conformance.checkers.mutation.facts import Command
 from conformance.checkers.mutation.fingerprint import no_work
 from conformance.checkers.mutation.index import Index
-from conformance.checkers.mutation.keys import RETENTION_MS
+from conformance.checkers.mutation.keys import NEARLY_MS, RETENTION_MS
 from conformance.checkers.mutation.registry import CHECKERS
+from conformance.checkers.mutation.settlement import trusted
 from conformance.checkers.mutation.slots import Generation
-
-#: What is left of a retention that is said to be nearly over.
-_NEARLY_MS: Final = 2_500
 
 
 @CHECKERS.checker("RET-012", "suite", "wire", "answer", "rows")
@@ -27,7 +24,7 @@ def a_known_result_is_kept_to_the_end(index: Index) -> Iterator[Finding]:
         if held.attempt_state(command.seq) not in (None, "Completed", "Failed"):
             continue
         # By rows a settlement without trusted time is RET-037; by the wire alone nobody knows when it was dated.
-        if not index.slots.within_retention(held, command.until) or not _trusted(index, command):
+        if not index.slots.within_retention(held, command.until) or not trusted(index, -1, command.until):
             continue
         cell = _cell(index, held, command)
         if cell is not None:
@@ -36,13 +33,9 @@ def a_known_result_is_kept_to_the_end(index: Index) -> Iterator[Finding]:
         yield from no_work(index, command, f"key {command.key} is held by {holder}, whose retention still runs")
 
 
-def _trusted(index: Index, command: Command) -> bool:
-    return all(c.trusted for c in index.clocks if c.seq < command.until)
-
-
 def _cell(index: Index, held: Generation, command: Command) -> str | None:
     began, now = index.clock_at(held.settled or 0), index.clock_at(command.seq)
-    if began is None or now is None or now.wall_ms - began.wall_ms < RETENTION_MS - _NEARLY_MS:
+    if began is None or now is None or now.wall_ms - began.wall_ms < RETENTION_MS - NEARLY_MS:
         return None
     kept = any(c.cmd == "host.housekeep" and now.seq < c.seq < c.until < command.seq for c in index.commands)
     return "housekept" if kept else "nearly-over"

@@ -29,7 +29,7 @@ def _row(index: Index, seq: int, name: str) -> Mapping[str, Any]:
     return (held or {}).get(name, {})
 
 
-def _trusted(index: Index, since: int, until: int) -> bool:
+def trusted(index: Index, since: int, until: int) -> bool:
     """Whether time was trusted all along between two events."""
     began = index.clock_at(since)
     return all(c.trusted for c in index.clocks if (began.seq if began else 0) <= c.seq < until)
@@ -47,7 +47,7 @@ def known_settlement_moves_both(index: Index) -> Iterator[Finding]:
             yield Met("crash-after-commit" if fault.point.endswith(":committed") else "crash-before-commit")
     for generation in index.slots.generations.values():
         settled = generation.settled
-        timely = settled is None or _trusted(index, generation.owner.seq, settled)
+        timely = settled is None or trusted(index, generation.owner.seq, settled)
         marks = sorted({seq for seq, _ in (*generation.states, *generation.attempt_states)})
         for seq in marks:
             mine, its = generation.state(seq + 1), generation.attempt_state(seq + 1)
@@ -77,7 +77,7 @@ def expiry_is_settlement_plus_retention(index: Index) -> Iterator[Finding]:
             continue
         if due - at != RETENTION_MS:
             yield Violation("settled_at plus 86,400,000 ms", f"it expires {due - at} ms after it", first, "rows")
-        if not _trusted(index, generation.owner.seq, settled):
+        if not trusted(index, generation.owner.seq, settled):
             continue
         settler = _settler(index, settled) or generation.owner
         began, ended = index.clock_at(settler.seq), index.clock_at(settled)
@@ -183,7 +183,7 @@ def _timely(index: Index, seq: int) -> bool:
 def _good(index: Index, command: Command) -> bool:
     """Whether a pass of recovery had trusted time, met no store fault, and says that it is done."""
     done = command.outcome == "done" and command.result.get("status", "done") == "done"
-    return done and _trusted(index, command.seq, command.until) and not index.slots.struck(command)
+    return done and trusted(index, command.seq, command.until) and not index.slots.struck(command)
 
 
 @CHECKERS.checker("RET-037", "suite", "wire", "answer", "rows")
