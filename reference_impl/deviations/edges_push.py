@@ -14,6 +14,7 @@ from reference_impl.connector.model import Attempt, Raw
 from reference_impl.connector.worker import Worker
 from reference_impl.connector.writeback import Writeback
 from reference_impl.planting import Collection
+from reference_impl.store import Transaction
 
 PUSH_EDGES = Collection("connector-push")
 SHORT_MS = 5_000
@@ -120,3 +121,15 @@ class ClaimChangesHands(Dispatcher):
         with self._store.transaction("dispatch.claim") as tx:
             won = tx.execute(sql, (*sets.values(), attempt)) == 1
         return token if won else None
+
+
+# ATT-035. Given A sent and expired under a contract, and W1 about to take it over; when W2 has taken it over and its
+# lease runs; then W1 takes it over as well.
+@PUSH_EDGES.plant("takes-over-whoever-holds", names="ATT-035", part="ledger")
+class TakesOverWhoeverHolds(Ledger):
+    """Takes an expired attempt over without asking whose claim is on it by now."""
+
+    def move(self, tx: Transaction, attempt: str, trigger: str, **values: Any) -> bool:
+        if trigger == "take_over_for_replay":
+            values.pop("held_by", None)
+        return super().move(tx, attempt, trigger, **values)

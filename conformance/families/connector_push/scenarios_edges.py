@@ -180,6 +180,7 @@ EDGES: Final = (
         (*_SAVED, script("hold"), work("s1"), kill("s1"), time(PAST_LEASE_MS), start("w1"), work("w1")),
         retry=_retry(),
         seconds={"other": (start("w2"), work("w2"))},
+        twice=("other",),
         strikes=_AS_WRITTEN,
         remote_faults=False,
     ),
